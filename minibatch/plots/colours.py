@@ -15,6 +15,7 @@ WASTE = "#C75000"  # computed, but never used
 FADED = "#E58A4A"  # the hatch on waste
 EMPTY = "#FFFFFF"
 WAITS = "#EEEEEE"  # has arrived, but computes nothing
+PAUSES = "#767676"  # has begun, and waits: loud, but not waste
 GUESS = "#7A2E63"  # your prediction
 PROTAGONISTS = ("#007F5C", "#E69F00", "#B04A86")
 DARK = "filter: invert(0.93) hue-rotate(180deg)"  # a dark theme inverts the lightness

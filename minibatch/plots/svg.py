@@ -1,9 +1,8 @@
 """A run as a small SVG, quick enough to be drawn again at every step; without matplotlib.
 
-`strip` has a line for each slot and a bar for each span, on an axis of steps or of seconds. Above
-it, if asked, it shows arrivals and the length of the queue. `waits` has a line for each request,
-from its arrival to its last token. `grid` has a line for each request and a cell, with a letter,
-for each step.
+`strip` has a line for each slot and a bar for each span, on an axis of steps or of seconds. `waits`
+has a line for each request, from its arrival to its last token. `grid` has a line for each request
+and a cell, with a letter, for each step.
 """
 
 import itertools
@@ -15,7 +14,7 @@ from markupsafe import Markup
 
 from ..core.completion import Completion
 from ..core.records import StepRecord
-from .colours import EMPTY, FADED, GUESS, INK, WAITS, WASTE, WORK, ink_on, own_colours
+from .colours import EMPTY, FADED, GUESS, INK, PAUSES, WAITS, WASTE, WORK, ink_on, own_colours
 from .guesses import written
 from .pages import pages
 from .spans import Span, pauses, spans
@@ -29,7 +28,7 @@ FILLS = {PREFILL: WORK, DECODE: WORK, PADDING: WASTE, WAITING: WAITS, AWAY: EMPT
 WIDTH = 700  # of a strip's panel, in pixels, to decide which letters fit; the page may be narrower
 LETTER_WIDTH = 8  # at most, of a strip's letters
 FLAG = 18  # percent of a panel that the words of a flag take at most
-ARRIVALS, QUEUE, AXIS = 16, 40, 20  # heights of a strip's lines, above and below its slots
+AXIS = 20  # height of the line below a strip's slots
 CELL, LEFT, TOP, BOTTOM = 22, 70, 21, 17  # of a grid, in pixels
 _PAGES = pages(__file__, ink=INK, guess=GUESS, faded=FADED, empty=EMPTY, waste=WASTE)
 _numbers = itertools.count()  # an id must be unique in the whole page
@@ -62,15 +61,6 @@ class Panel:
     frame: tuple[float, float] | None = None
 
 
-@dataclass
-class Traffic:
-    """Arrivals and queue on a strip's axis: the time of each arrival, and the number of waiting
-    requests from each moment on."""
-
-    arrivals: Sequence[float]
-    queue: Sequence[tuple[float, int]]
-
-
 def strip(
     steps: Sequence[StepRecord],
     max_batch_size: int,
@@ -81,7 +71,6 @@ def strip(
     unit: str = "steps",
     row_height: int = 18,
     highlight: Sequence[str] = (),
-    traffic: Traffic | None = None,
     flag: tuple[float, str] | None = None,
     guess: float | None = None,
 ) -> Markup:
@@ -103,21 +92,15 @@ def strip(
     found = list(spans(steps))
     found += pauses(steps, found[:])
     bars = [_bar(span, *map(at, edges(span)), own) for span in found]
-    top = ARRIVALS + QUEUE if traffic else 0
-    panel = Panel(top, bars, max_batch_size)
+    panel = Panel(0, bars, max_batch_size)
     return _draw(
         "strip.html",
         [panel],
-        (100, top + max_batch_size * row_height + AXIS),
+        (100, max_batch_size * row_height + AXIS),
         row_height,
         alt,
         letter=LETTER_WIDTH,
         font_size=min(13, row_height - 4),
-        traffic=traffic,
-        arrivals=[at(time) for time in traffic.arrivals] if traffic else (),
-        queue=_area([(at(time), n) for time, n in traffic.queue]) if traffic else "",
-        label=_emptiest([(at(time), n) for time, n in traffic.queue]) if traffic else (),
-        most_waiting=max((n for _, n in traffic.queue), default=0) if traffic else 0,
         ticks=[(at(place), f"{place:g}") for place in _round_places(end) if not hidden(place)],
         unit=unit,
         flag=flag and (at(flag[0]), flag[1]),
@@ -135,35 +118,12 @@ def _bar(span: Span, left: float, right: float, own: dict[str, str]) -> Bar:
         ink = INK  # its number has a white edge
         colour, texts = WASTE, [f"{num_rows:,} {span.kind}", f"{num_rows:,}"]
     elif span.kind == "waiting":
-        colour, texts = WAITS, ["waits"]
+        colour, texts = PAUSES, []
     elif span.kind == "prefill":
         texts = []
     text = next((text for text in texts if len(text) + 1 <= room), "")
     hatch = {"decode": "", "wasted": "padding"}.get(span.kind, span.kind)
     return Bar(span.slot, left, round(right - left, 3), colour, text, ink, hatch)
-
-
-def _area(queue: Sequence[tuple[float, int]]) -> str:
-    """The queue length as points of a polygon in a square of 100: right is later, up is more."""
-    if not queue:
-        return ""
-    most = max(n for _, n in queue) or 1
-    levels = [100 - 100 * n / most for _, n in queue]
-    points = [(queue[0][0], 100.0)]
-    for (x, _), level in zip(queue, levels, strict=True):
-        points += [(x, points[-1][1]), (x, level)]
-    return " ".join(f"{x:g},{y:g}" for x, y in [*points, (queue[-1][0], 100)])
-
-
-def _emptiest(queue: Sequence[tuple[float, int]]) -> tuple[int, str]:
-    """Where a label covers least of the queue: its place in percent, and the end that is there."""
-
-    def longest(place: tuple[int, str]) -> int:
-        left = {"end": place[0] - 15, "middle": place[0] - 8, "start": place[0]}[place[1]]
-        before = [n for x, n in queue if x <= left]
-        return max([*before[-1:], *(n for x, n in queue if left < x < left + 15), 0])
-
-    return min(((99, "end"), (1, "start"), (50, "middle"), (75, "end"), (25, "start")), key=longest)
 
 
 def waits(completions: Iterable[Completion], end: float, alt: str, row_height: int = 18) -> Markup:
@@ -193,7 +153,6 @@ def waits(completions: Iterable[Completion], end: float, alt: str, row_height: i
         font_size=min(13, row_height - 4),
         ticks=[(round(100 * t / end, 3), f"{t:g}") for t in _round_places(end)],
         unit="seconds",
-        traffic=None,
         flag=None,
         said=None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 
 from markupsafe import Markup
@@ -34,23 +34,22 @@ def panel(name: str, trace: Trace, end: float) -> tuple[str, Markup]:
     def edges(span: Span) -> tuple[float, float]:
         return trace.steps[span.start].start_time, trace.steps[span.end - 1].end_time
 
-    useful = f"{trace.summary()['slot_utilization']:.0%} of rows yield a token"
-    finding = f"{name}: {useful}"
-    traffic = svg.Traffic([c.arrival_time for c in trace.completions], list(_queue(trace)))
-    options = {"unit": "seconds", "row_height": 16, "traffic": traffic}
+    longest = trace.summary()["itl_max_s"]
+    finding = f"{name}: the longest wait for a next token is {longest:.2f} s" if longest else name
+    options = {"unit": "seconds", "row_height": 22}
     return finding, svg.strip(trace.steps, trace.max_batch_size, end, finding, edges, **options)
 
 
 def memory(trace: Trace, end: float, num_blocks: int, block_size: int, is_endless: bool) -> Markup:
     """The number of blocks in use from step to step. With a prefix cache, also the number of free
-    blocks whose content can still be found. is_endless: the pool is large enough for all
-    requests."""
+    blocks whose content can still be found. is_endless: the pool is large enough for all requests,
+    and nothing is drawn."""
+    if is_endless:
+        return Markup("")
     held = [num_blocks - step.num_free_blocks for step in trace.steps]
     known = [step.sharing.num_cached if step.sharing else 0 for step in trace.steps]
     both = [min(num_blocks, a + b) for a, b in zip(held, known, strict=True)]
-    top = max(*both, 1) if is_endless else num_blocks
-    words = f"{max(held):,} blocks of {block_size:,} held at most"
-    words += "" if is_endless else f", of {num_blocks:,}"
+    words = f"{max(held):,} blocks of {block_size:,} held at most, of {num_blocks:,}"
     times = [100 * step.start_time / end for step in trace.steps] + [
         100 * trace.steps[-1].end_time / end
     ]
@@ -63,8 +62,8 @@ def memory(trace: Trace, end: float, num_blocks: int, block_size: int, is_endles
     return Markup(
         PAGES.get_template("memory.html").render(
             said=f"{words}; grey is free, and known to the cache" if any(known) else words,
-            held=_area([*begun, times[-1]], [number for _, number in changes], top),
-            known=_area(times, both, top) if any(known) else "",
+            held=_area([*begun, times[-1]], [number for _, number in changes], num_blocks),
+            known=_area(times, both, num_blocks) if any(known) else "",
         )
     )
 
@@ -83,6 +82,8 @@ def summary(trace: Trace, num_blocks: int, is_endless: bool) -> Summary:
     found = trace.summary()
     slowest = max(completion.ttft for completion in trace.completions)
     found |= {"ttft_slowest_s": slowest, "peak_share": found["peak_blocks"] / num_blocks}
+    if not has_padding(trace):
+        found |= {"slot_utilization": None}
     return found | dict.fromkeys(("peak_share", "num_preemptions") if is_endless else ())
 
 
@@ -106,13 +107,3 @@ def gist(trace: Trace) -> str:
 def has_padding(trace: Trace) -> bool:
     """Whether any row computed padding."""
     return any(row.num_padding_tokens for step in trace.steps for row in step.rows)
-
-
-def _queue(trace: Trace) -> Iterator[tuple[float, int]]:
-    """(time, number of requests that have arrived and have no slot yet from then on)."""
-    changes = [(c.arrival_time, 1) for c in trace.completions]
-    changes += [(c.first_scheduled_time, -1) for c in trace.completions]
-    length = 0
-    for time, change in sorted(changes):
-        length += change
-        yield time, length

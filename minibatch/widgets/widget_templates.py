@@ -1,6 +1,6 @@
 """The HTML templates of all widgets, and the names that they may use."""
 
-from ..plots.colours import DARK, EMPTY, FAINT, INK, WAITS, WASTE, WORK, colour_of, ink_on
+from ..plots.colours import DARK, EMPTY, FAINT, INK, PAUSES, WAITS, WASTE, WORK, colour_of, ink_on
 from ..plots.pages import pages
 
 MOST_CHIPS = 24  # requests named in a line; the others are only counted
@@ -20,6 +20,7 @@ COLOURS = {"WORK": WORK, "WASTE": WASTE, "EMPTY": EMPTY, "INK": INK, "FAINT": FA
 PAGES = pages(
     __file__,
     **COLOURS,
+    PAUSES=PAUSES,
     DARK=DARK,
     colour_of=colour_of,
     ink_on=ink_on,

@@ -138,23 +138,6 @@ def test_whom_a_strip_is_about_has_a_colour_of_its_own():
     }
 
 
-def test_above_a_strip_stand_arrivals_and_who_waits():
-    traffic = svg.Traffic([0, 2], [(0, 1), (1, 3), (4, 0)])
-    markup = svg.strip(STATIC, 2, len(STATIC), "", traffic=traffic)
-    root = ET.fromstring(markup)
-    assert [line.get("x1") for line in root.iter(f"{SVG}line")] == ["0.0%", "40.0%"]
-    (area,) = root.iter(f"{SVG}polygon")
-    assert area.get("points").split()[3:5] == ["20,66.6667", "20,0"]  # from one to three, the most
-    assert "3 wait at most" in markup
-
-
-def test_the_longest_queue_is_written_where_the_queue_is_short():
-    traffic = svg.Traffic([0, 4], [(0, 1), (2, 0), (4, 2), (4.5, 0)])
-    root = ET.fromstring(svg.strip(STATIC, 2, len(STATIC), "", traffic=traffic))
-    (label,) = (text for text in root.iter(f"{SVG}text") if text.text == "2 wait at most")
-    assert (label.get("x"), label.get("text-anchor")) == ("50%", "middle")
-
-
 def test_two_strips_in_a_page_do_not_share_their_hatches():
     first, second = (svg.strip(STATIC, 2, 5, "") for _ in range(2))
     assert re.findall(r'id="(.*?)"', first) != re.findall(r'id="(.*?)"', second)

@@ -8,11 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch, Patch
 
-from ..colours import BURNT, INK, WORK, ink_on
+from ..colours import INK, WASTE, WORK, ink_on
 from ..picture import LABEL, TICK, canvas, describe, dress
 
-AGAIN = {"facecolor": "#BFDDF3", "hatch": "//", "edgecolor": INK}
+AGAIN = {"facecolor": "#CFE4F5", "edgecolor": INK}
 KEPT = {"facecolor": WORK, "edgecolor": INK}
+LOST = {"facecolor": WASTE, "edgecolor": INK}
 LEAST = 0.06  # of a piece with a number inside
 
 
@@ -31,7 +32,7 @@ def accept_or_redraw(
     kept = [min(a, b) for a, b in zip(p, q, strict=True)]
     lost = [b - k for b, k in zip(q, kept, strict=True)]
     again = [a - k for a, k in zip(p, kept, strict=True)]
-    for axis, more, look in ((left, lost, BURNT), (right, again, AGAIN)):
+    for axis, more, look in ((left, lost, LOST), (right, again, AGAIN)):
         for token, (part, rest) in enumerate(zip(kept, more, strict=True)):
             _piece(axis, token, 0, part, KEPT)
             _piece(axis, token, part, rest, look)
@@ -40,10 +41,12 @@ def accept_or_redraw(
     for i, rest in enumerate(lost):
         for j, share in enumerate(again):
             if rest > 1e-9 and share > 1e-9:
-                right.add_artist(ConnectionPatch(
+                arrow = ConnectionPatch(
                     (i + 0.3, kept[i] + rest / 2), (j - 0.3, kept[j] + share / 2), "data", "data",
                     axesA=left, axesB=right, arrowstyle="-|>", mutation_scale=20, linewidth=2,
-                    color=INK))  # fmt: skip
+                    color=INK)  # fmt: skip
+                arrow.set_in_layout(False)
+                right.add_artist(arrow)
     finding = f"{sum(lost):.0%} of the draft tokens are rejected"
     dress(left, "The draft model proposes with q", "token", "probability")
     dress(right, "The returned token has exactly p", "token")
@@ -51,7 +54,7 @@ def accept_or_redraw(
         axis.set_xticks(range(len(p)))
         axis.set_xlim(-0.6, len(p) - 0.4)
         axis.set_ylim(0, max(*p, *q) + 0.1)
-    looks = ("accepted: the smaller of p and q", KEPT), ("rejected", BURNT), ("drawn again", AGAIN)
+    looks = ("accepted: the smaller of p and q", KEPT), ("rejected", LOST), ("drawn again", AGAIN)
     figure.legend(handles=[Patch(label=label, **look) for label, look in looks],
                   loc="outside lower center", ncols=3, frameon=False, fontsize=TICK)  # fmt: skip
     tokens = [
@@ -67,7 +70,5 @@ def _piece(axis: Axes, token: int, bottom: float, height: float, look: dict) -> 
         return
     axis.bar(token, height, 0.6, bottom, linewidth=1.2, **look)
     if height >= LEAST:
-        plate = None if look is KEPT else {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-        ink = ink_on(WORK) if look is KEPT else INK
         axis.text(token, bottom + height / 2, f"{height:.2g}", ha="center", va="center",
-                  fontsize=LABEL, color=ink, bbox=plate)  # fmt: skip
+                  fontsize=LABEL, color=ink_on(look["facecolor"]))  # fmt: skip

@@ -10,17 +10,19 @@ from matplotlib.patches import Patch, Rectangle
 
 from ...core.records import RowRecord
 from ...engine.trace import Trace
-from ..colours import BURNT, EMPTY, FAINT, INK, PROTAGONISTS, WASTE, WORK
+from ..colours import EMPTY, FAINT, INK, WASTE, WORK, ink_on
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
 LONGEST = 13  # letters of a token that fit into a cell
-OWN = PROTAGONISTS[1]
+REJECTED = "\N{BALLOT X}"
+DROPPED = {"edgecolor": FAINT, "linestyle": ":"}
+OWN = {"facecolor": WORK, "edgecolor": INK}
 KEY = (
     Patch(facecolor=WORK, label="accepted"),
-    Patch(**BURNT, label="rejected"),
-    Patch(facecolor=EMPTY, edgecolor=FAINT, label="crossed out: follows a rejected one"),
-    Patch(facecolor=OWN, label="the model's own"),
+    Patch(facecolor=WASTE, label=f"{REJECTED} rejected"),
+    Patch(facecolor=EMPTY, **DROPPED, label="dropped"),
+    Patch(**OWN, label="the model's own"),
 )
 
 
@@ -80,7 +82,7 @@ def drafts(
 def _finding(rows: list[RowRecord]) -> str:
     kept, drafted = sum(r.num_accepted for r in rows), sum(len(r.draft) for r in rows)
     tokens = sum(len(r.token_ids) for r in rows)
-    return f"{tokens} tokens in {len(rows)} steps: {kept} of {drafted} draft tokens accepted"
+    return f"{tokens} tokens in {len(rows)} steps, {kept} of {drafted} draft tokens accepted"
 
 
 def _draw(axis: Axes, line: int, row: RowRecord, width: int, decode: Callable) -> None:
@@ -90,15 +92,14 @@ def _draw(axis: Axes, line: int, row: RowRecord, width: int, decode: Callable) -
             _cell(axis, n, line, WORK)
             _write(axis, n, line, text)
         elif n == row.num_accepted and row.num_rejected:
-            _cell(axis, n, line, **BURNT)
-            _write(axis, n, line, text, bbox={"facecolor": "white", "edgecolor": WASTE, "pad": 2})
+            _cell(axis, n, line, WASTE)
+            _write(axis, n, line, f"{REJECTED} {text}", color=ink_on(WASTE))
         else:
-            _cell(axis, n, line, EMPTY, edgecolor="#BBBBBB")
+            _cell(axis, n, line, **DROPPED)
             _write(axis, n, line, text, color=FAINT)
-            axis.plot([n + 0.12, n + 0.88], [line, line], color=FAINT, linewidth=1)
     if len(row.token_ids) > row.num_accepted:
-        _cell(axis, width + 0.25, line, OWN)
-        _write(axis, width + 0.25, line, _word(decode, row.token_ids[-1]), weight="bold")
+        _cell(axis, width + 0.25, line, **OWN)
+        _write(axis, width + 0.25, line, _word(decode, row.token_ids[-1]))
 
 
 def _word(decode: Callable, token_id: int) -> str:

@@ -41,8 +41,6 @@ def livelock(
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         for place, (request_id, points) in enumerate(lanes[name].items()):
             draw_lane(axis, place + FLOOR, points, (FLOOR - TOP) / highest)
-            axis.text(-2, place + FLOOR, request_id, ha="right", va="bottom", fontsize=TICK,
-                      color=INK)  # fmt: skip
             spoken = [
                 step.index + 0.5
                 for step in trace.steps[:steps]
@@ -54,13 +52,15 @@ def livelock(
                 steps + 2, 1, f"… {more:,}\nmore steps", fontsize=TICK, va="center", color=INK
             )
         summary = trace.summary()
-        counts = f"{summary['output_tokens']} tokens generated in {trace.num_steps:,} steps"
-        words = f"{name}: {counts}, {summary['num_preemptions']} preemptions"
+        counts = f"{summary['num_preemptions']} preemptions, {summary['output_tokens']} tokens"
+        words = f"{name}: {counts} generated"
         findings.append(words + (said(guess) if axis is axes[0] else ""))
         dress(axis, findings[-1], "step" if axis is axes[-1] else "")
         axis.set_xlim(0, steps)
         axis.set_ylim(len(lanes[name]) + 0.05, -0.05)
-        axis.set_yticks([])
+        axis.set_yticks([place + (TOP + FLOOR) / 2 for place in range(len(lanes[name]))],
+                        list(lanes[name]))  # fmt: skip
+        axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
     first = Patch(facecolor=WORK, edgecolor=INK, label="tokens in memory")
     twice = Patch(facecolor=WASTE, edgecolor=INK, label="computed again")

@@ -27,7 +27,7 @@ PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
     "external": ("external: no request can use it", LOST, WASTE, "++"),
     "free": ("free", EMPTY, INK, ""),
 }
-PROMISED = ("promised: reserved for running requests", PALE, FADED, "//")  # part of the free places
+PROMISED = ("promised to running requests", "#C8C8C8", INK, "")  # part of the free places
 EMPTY_PLACES = {"reserved": "filled later", "internal": "never filled", "external": "lost"}
 MOST = 600  # stairs of a panel: more are too fine for a screen, and make a page large
 SEEN = 0.03  # share of the pool: a smaller part is too thin for a label beside the promised places
@@ -125,8 +125,7 @@ def _finding(uses: Sequence[MemoryUse]) -> str:
 def _finding_of_pool(uses: Sequence[MemoryUse], kept: Sequence[int]) -> str:
     pool = sum_of(uses[0]) * len(uses)
     words = f"{percent(total(uses, 'tokens') / pool)} of the pool holds tokens"
-    promise = f", {percent(sum(kept) / pool)} is promised" if kept else ""
-    return f"{words}{promise}; {len(uses):,} steps"
+    return words + (f", {percent(sum(kept) / pool)} is promised" if kept else "")
 
 
 def _stacked(

@@ -9,14 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...engine.trace import Trace
-from ..colours import INK
+from ..colours import WORK
 from ..guesses import said
 from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
 
-LIGHT = "#66B29D", "#F2C466", "#D9A6C8"  # an ink on them can be read
-HATCHES = "", "//", "xx", ".."
-NEAR = 3  # steps: labels closer than this would touch
+SHADES = "#CFE4F5", WORK, "#0072B2"  # the last is the one that the title is about
 
 
 def prompt_progress(
@@ -28,8 +26,8 @@ def prompt_progress(
 ) -> Figure:
     """A bar for each step: how many prompt tokens of each of these requests it computes, stacked.
 
-    traces: a trace, or several by name. names: request ids; the title is about the last of
-    them. guess: the name of a prediction of the steps until its prompt is computed, in
+    traces: a trace, or several by name. names: of three requests; the title is about the
+    last. guess: the name of a prediction of the steps until its prompt is computed, in
     the first trace. ax: where to draw, one Axes a trace.
     """
     named = by_name(traces)
@@ -42,30 +40,18 @@ def prompt_progress(
             chunks = _chunks(trace, name)
             steps, tokens = [i - begin for i, _ in chunks], [n for _, n in chunks]
             below = [tops.get(step, 0) for step in steps]
-            axis.bar(steps, tokens, bottom=below, width=0.86, color=LIGHT[place % 3],
-                     edgecolor=INK, hatch=HATCHES[place % 4], linewidth=0.8,
-                     label=name)  # fmt: skip
+            axis.bar(steps, tokens, 0.86, below, color=SHADES[place], label=name)
             tops |= {step: low + n for step, low, n in zip(steps, below, tokens, strict=True)}
-        last = {name: _chunks(trace, name)[-1][0] - begin for name in names}
-        row, rows, before = 0, 1, -NEAR
-        for step in sorted({*last.values()}):
-            row = row + 1 if step - before < NEAR else 0  # a label close to another: above it
-            rows, before = max(rows, row + 1), step
-            done = [name for name in names if last[name] == step]
-            words = f"{', '.join(done)} end{'s' * (len(done) == 1)}"
-            axis.annotate(words, (step, max(tops.values())), (0, 3 + 15 * row), fontsize=TICK,
-                          textcoords="offset points", color=INK, ha="center",
-                          va="bottom")  # fmt: skip
-        steps = last[names[-1]]
+        steps = _chunks(trace, names[-1])[-1][0] - begin
         words = f"{names[-1]}'s prompt is computed after {steps} step{'s' * (steps != 1)}"
         words = f"{label}: {words}" if label else words
         findings.append(words + (said(guess) if axis is axes[0] else ""))
         x = f"step, counted from the arrival of {names[0]}" if axis is axes[-1] else ""
         dress(axis, findings[-1], x, "prompt tokens\nin the step")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))  # steps are whole
-        axis.set_ylim(0, (1.04 + 0.18 * rows) * max(tops.values()))
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=TICK)
+        axis.set_xlim(left=0.4)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", reverse=True,
+                  frameon=False, fontsize=TICK)  # fmt: skip
     describe(figure, f"Bars: prompt tokens of {', '.join(names)}, step by step.", findings)
     return figure
 

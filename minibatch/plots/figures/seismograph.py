@@ -10,9 +10,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
-from ..colours import INK, PROTAGONISTS, WASTE
+from ..colours import EMPTY, INK, PAUSES, WAITS, WORK
 from ..guesses import said
-from ..picture import TICK, canvas, describe, dress
+from ..picture import LABEL, TICK, canvas, describe, dress
 from .timeline import by_name
 
 CALM = "#0072B2"
@@ -30,7 +30,7 @@ def seismograph(
     """A line for each answer: the longer the wait for its next token, the thicker the line.
 
     traces: a trace, or several by name, on a clock of seconds. joining: ids of the requests whose
-    prompts delay the others; the steps that compute these prompts are marked. A replay's trace has
+    prompts delay the others; the steps that compute these prompts are grey. A replay's trace has
     no steps; leave it out there. full_s: the wait that
     is drawn with full thickness, to compare several figures; None: the longest wait here. guess:
     the name of a prediction of the longest wait in the first trace, in ms. ax: where to draw, one
@@ -53,11 +53,11 @@ def seismograph(
         begin = min(line[0] for line in times[name].values())
         for place, line in enumerate(times[name].values()):
             _draw_line(axis, place, [time - begin for time in line], longest)
-        _mark_prompts(axis, trace, joining, begin, len(times[name]))
+        _name_the_pause(axis, [[time - begin for time in line] for line in times[name].values()])
+        _mark_prompts(axis, trace, joining, begin)
         words = _finding(name, max(gaps[name]))
         findings.append(words + (said(guess) if axis is axes[0] else ""))
-        x = f"seconds since the first token (orange: waits of more than {1e3 * LOUD:.0f} ms)"
-        dress(axis, findings[-1], x if axis is axes[-1] else "")
+        dress(axis, findings[-1], "seconds since the first token" if axis is axes[-1] else "")
         axis.set_yticks(range(len(times[name])), list(times[name]))
         axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
@@ -77,22 +77,29 @@ def _token_times(trace: Trace, joining: Collection[str]) -> dict[str, list[float
 
 def _draw_line(axis: Axes, place: int, times: list[float], longest: float) -> None:
     """A tick for each token; between two of them a bar whose thickness is the wait."""
-    for loud, colour in ((False, CALM), (True, WASTE)):
+    for loud, colour in ((False, CALM), (True, PAUSES)):
         stretches = []
         for begin, end in pairwise(times):
             half = 0.47 * (end - begin) / longest
             if (end - begin > LOUD) == loud:
                 low, high = place - half, place + half
                 stretches.append([(begin, low), (begin, high), (end, high), (end, low)])
-        axis.add_collection(PolyCollection(stretches, facecolor=colour, edgecolor="white",
-                                           linewidth=0.3, zorder=2))  # fmt: skip
-    axis.plot(times, [place] * len(times), "|-", color=CALM, linewidth=1, markersize=7, zorder=1.5)
+        axis.add_collection(PolyCollection(stretches, facecolor=colour, edgecolor="none",
+                                           snap=False, zorder=2))  # fmt: skip
+    axis.plot(times, [place] * len(times), "|-", color=WORK, linewidth=1, markersize=7, zorder=1.5)
 
 
-def _mark_prompts(
-    axis: Axes, trace: Trace, joining: Collection[str], zero: float, num_lines: int
-) -> None:
-    for place, name in enumerate(joining):
+def _name_the_pause(axis: Axes, lines: list[list[float]]) -> None:
+    """Say once that all answers stop, if they do so at the same time."""
+    waits = [max(pairwise(line), key=lambda two: two[1] - two[0]) for line in lines]
+    begin, end = max(a for a, _ in waits), min(b for _, b in waits)
+    if len(lines) > 1 and end - begin > LOUD:
+        axis.text((begin + end) / 2, (len(lines) - 1) / 2, f"all {len(lines)} answers wait",
+                  ha="center", va="center", fontsize=LABEL, color=EMPTY)  # fmt: skip
+
+
+def _mark_prompts(axis: Axes, trace: Trace, joining: Collection[str], zero: float) -> None:
+    for name in joining:
         steps = [
             (step, row.num_tokens)
             for step in trace.steps
@@ -100,12 +107,9 @@ def _mark_prompts(
             if row.request_id == name and row.kind == "prefill"
         ]
         begin, end = steps[0][0].start_time - zero, steps[-1][0].end_time - zero
-        colour = PROTAGONISTS[(1, 2, 0)[place % 3]]
-        axis.axvspan(begin, end, facecolor=colour, alpha=0.16, hatch="//", edgecolor=colour)
-        for step, _ in steps:
-            axis.vlines(
-                step.end_time - zero, num_lines - 0.68, num_lines - 0.4, color=INK, linewidth=1
-            )
+        axis.axvspan(begin, end, facecolor=WAITS)
+        for step, _ in steps[:-1]:
+            axis.axvline(step.end_time - zero, color=EMPTY, linewidth=2, zorder=1)
         tokens, chunks = sum(n for _, n in steps), len(steps)
         how = "in one step" if chunks == 1 else f"in {chunks} chunks"
         words = f"{name}'s {tokens:,} tokens {how}"

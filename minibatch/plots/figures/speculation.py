@@ -7,107 +7,90 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MultipleLocator, NullLocator
 
-from ...simulator.speculation import Prediction, break_even, pays
-from ..colours import INK, PROTAGONISTS, WAITS
+from ...simulator.speculation import Prediction, break_even
+from ..colours import INK, WAITS, WORK
 from ..guesses import mark, said
-from ..picture import LABEL, TICK, canvas, describe, dress, with_conditions
+from ..picture import LABEL, TICK, canvas, describe, dress
 
 Rates = Mapping[str, Sequence[Prediction]]
-NOISE = 0.1  # several runs of one proposer at batch size 64 gave 0.96 to 1.09, on two cores
-LOOKS = tuple(zip(PROTAGONISTS, "osD", strict=True))
+NOISE = 0.1  # several runs of one proposer at batch size 64 gave 0.91 to 1.09, on two cores
+LOOKS = ("#0072B2", "o"), (WORK, "s")
+ROW = 20  # points from one row of numbers below the axis to the next
 
 
 def speculation(
-    measured: Rates,
-    predicted: Rates | None = None,
-    *,
-    guess: str | None = None,
-    ax: Axes | None = None,
+    measured: Rates, predicted: Rates, *, guess: str | None = None, ax: Axes | None = None
 ) -> Figure:
     """Tokens per second with draft tokens, as a multiple of those without; a line for each
-    proposer. In the grey half speculation is a loss; the point where a line enters it is marked.
+    proposer. In the grey part speculation is a loss. Below: the measured values, and up to which
+    batch size each proposer is faster.
 
     measured, predicted: by a proposer's name, from `measure.speculation_rates` and
-    `simulator.speculation.predict`; at most three. guess: the name of a prediction of the largest
-    batch size at which the last proposer gains.
+    `simulator.speculation.predict`; one or two, the better one first. guess: the name of a
+    prediction of the largest batch size at which the last proposer gains.
     """
-    figure, (axis,) = canvas(1, ax, height=5.4 if predicted else 3.4)
-    plain = {rate.batch_size: rate.plain_tokens_per_s for rates in measured.values()
-             for rate in rates}  # fmt: skip
-    sizes = sorted(plain)
+    figure, (axis,) = canvas(1, ax, height=4.6)
+    sizes = sorted({rate.batch_size for rates in measured.values() for rate in rates})
     axis.set_xscale("log", base=2)
-    above: list[tuple[int, float]] = []  # points of the lines before
-    for (name, rates), (colour, marker) in zip(measured.items(), LOOKS, strict=False):
-        points = [(rate.batch_size, rate.speed_up) for rate in rates]
-        axis.plot(*zip(*points, strict=True), color=colour, linewidth=3, marker=marker,
-                  markersize=10, markeredgecolor=INK, zorder=4)  # fmt: skip
-        last = points[-1][0]
-        for size, times in points:
-            aside = -25 if above and times > 0.6 else 13  # the second line is below the first
-            axis.annotate(f"{times:.2f}×", (size, times), (0, aside), textcoords="offset points",
-                          ha="center", fontsize=TICK, color=INK, zorder=6,
-                          bbox={"facecolor": "white", "alpha": 0.9, "edgecolor": "none",
-                                "pad": 0.5})  # fmt: skip
-        above += points
-        crossing = break_even(rates)
-        if crossing and crossing <= last:
-            axis.plot(crossing, 1, "o", markersize=19, markerfacecolor="none", zorder=5,
-                      markeredgecolor=INK, markeredgewidth=2)  # fmt: skip
-        foretold = [(rate.batch_size, rate.speed_up) for rate in (predicted or {}).get(name, ())
+    axis.axhspan(0, 1, facecolor=WAITS, linewidth=0, zorder=0)
+    axis.axhline(1, color=INK, linewidth=1.5)
+    lines, told = [], zip(measured.items(), LOOKS, strict=False)
+    for place, ((name, rates), (colour, marker)) in enumerate(told, start=2):
+        points = {rate.batch_size: rate.speed_up for rate in rates}
+        axis.plot(*zip(*points.items(), strict=True), color=colour, linewidth=3, marker=marker,
+                  markersize=9, zorder=4)  # fmt: skip
+        foretold = [(rate.batch_size, rate.speed_up) for rate in predicted.get(name, ())
                     if sizes[0] <= rate.batch_size <= sizes[-1]]  # fmt: skip
         if foretold:
-            axis.plot(*zip(*foretold, strict=True), color=colour, linestyle=":", linewidth=3,
-                      marker=marker, markersize=6, markerfacecolor="white", zorder=3)  # fmt: skip
-    if predicted:
-        dotted = Line2D([], [], color=INK, linestyle=":", linewidth=2, label="by the formula")
-        axis.legend(handles=[dotted], frameon=False, fontsize=TICK, loc="upper right")
-    axis.set_xlim(sizes[0] / 1.25, sizes[-1] * 1.3)
-    axis.set_ylim(0.4, 1.15 * max(axis.get_ylim()[1], 1.2))
-    axis.axhspan(0, 1, facecolor=WAITS, linewidth=0, zorder=0)
-    _name_the_ends(axis, {name: rates[-1].speed_up for name, rates in measured.items()})
-    axis.axhline(1, color=INK, linewidth=2)
+            axis.plot(*zip(*foretold, strict=True), color=colour, linestyle=":", linewidth=2)
+        crossing = break_even(rates) if rates[0].speed_up > 1 else None
+        until = "at all sizes" if rates[0].speed_up > 1 else "at no size"
+        if crossing and crossing <= sizes[-1]:
+            until = f"up to about {crossing:.0f}"
+        axis.annotate(name, (1, rates[-1].speed_up), (8, 0), va="center", fontsize=LABEL, color=INK,
+                      xycoords=axis.get_yaxis_transform(),
+                      textcoords="offset points")  # fmt: skip
+        numbers = {size: f"{times:.2f}×" for size, times in points.items()}
+        _write_row(axis, place, name, numbers, until)
+        lines.append(f"{name} pays {until}: {', '.join(f'{t} at {n}' for n, t in numbers.items())}")
+    _write_row(axis, 1, "sequences", {size: f"{size}" for size in sizes}, "faster")
+    axis.set_xlim(sizes[0] / 1.25, sizes[-1] * 1.25)
+    axis.set_ylim(0.4, 1.1 * max(axis.get_ylim()[1], 1.2))
     axis.text(sizes[0] / 1.2, 0.46, "slower than without draft tokens", fontsize=TICK, color=INK)
-    axis.set_xticks(sizes, [f"{size}\n{plain[size]:,.0f}/s" for size in sizes])
+    axis.text(1, 0.98, "dotted: by the formula", transform=axis.transAxes, ha="right", va="top",
+              fontsize=TICK, color=INK)  # fmt: skip
+    finding = _finding(list(measured.values())) + said(guess)
+    dress(axis, finding, "", "speed-up")
+    axis.set_xticks(sizes, [""] * len(sizes))
     axis.xaxis.set_minor_locator(NullLocator())
-    told = list(measured)[-1]
-    findings = []
-    for name, rates in measured.items():
-        words = said(guess) if name == told else ""
-        findings.append(_finding(name, rates, (predicted or {}).get(name, ())) + words)
-    every = [rate for rates in measured.values() for rate in rates if hasattr(rate, "conditions")]
-    x = "sequences in the batch (below: their tokens per second without draft tokens)"
-    dress(axis, "\n".join(findings), with_conditions(x, every), "speed-up in tokens/s")
+    axis.yaxis.set_major_locator(MultipleLocator(0.5))
     mark(axis, guess)
-    what = (
-        "Lines: tokens per second with draft tokens, as a multiple of those without, by batch size."
-    )
-    describe(figure, what, findings)
+    conditions = {str(rate.conditions) for rates in measured.values() for rate in rates
+                  if getattr(rate, "conditions", None)}  # fmt: skip
+    what = "Lines: tokens per second with draft tokens, as a multiple of those without, by batch."
+    describe(figure, what, [finding, *lines, *sorted(conditions)])
     return figure
 
 
-def _name_the_ends(axis: Axes, ends: Mapping[str, float]) -> None:
-    """The name of each line at the right of the axis; names that would touch move apart."""
-    low, high = axis.get_ylim()
-    place = -1.0
-    for name, end in sorted(ends.items(), key=lambda pair: pair[1]):
-        place = max((end - low) / (high - low), place)
-        axis.text(1.01, place, name, transform=axis.transAxes, va="center", fontsize=LABEL,
-                  weight="bold", color=INK)  # fmt: skip
-        place += 0.08
+def _write_row(axis: Axes, place: int, name: str, numbers: Mapping[int, str], end: str) -> None:
+    """A row of numbers below the axis; its name is on the left, `end` on the right."""
+    down = -ROW * place + 4
+    look = {"textcoords": "offset points", "fontsize": TICK, "color": INK, "va": "center"}
+    axis.annotate(name, (0, 0), (-8, down), xycoords="axes fraction", ha="right", **look)
+    axis.annotate(end, (1, 0), (8, down), xycoords="axes fraction", **look)
+    for size, words in numbers.items():
+        axis.annotate(words, (size, 0), (0, down), xycoords=axis.get_xaxis_transform(),
+                      ha="center", **look)  # fmt: skip
 
 
-def _finding(name: str, measured: Sequence[Prediction], predicted: Sequence[Prediction]) -> str:
-    faster = [rate.batch_size for rate in measured if rate.speed_up > 1 + NOISE]
-    unclear = [f"{rate.batch_size}" for rate in measured if abs(rate.speed_up - 1) <= NOISE]
-    words = (
-        f"{name} is faster up to batch {max(faster)}"
-        if faster
-        else f"{name} is not faster at any measured size"
-    )
-    if unclear:
-        words += f", unclear at {' and '.join(unclear)}"
-    by_formula = pays(predicted).replace("a batch of ", "") if predicted else ""
-    return words + (f"; formula: {by_formula}" if by_formula else "")
+def _finding(measured: Sequence[Sequence[Prediction]]) -> str:
+    gains = [[rate.batch_size for rate in rates if rate.speed_up > 1 + NOISE] for rates in measured]
+    if not any(gains):
+        return "Guessing pays at no measured batch size"
+    if all(rates[-1].speed_up <= 1 + NOISE for rates in measured):
+        return "Guessing pays only in small batches"
+    if all(len(some) == len(rates) for some, rates in zip(gains, measured, strict=True)):
+        return "Guessing pays at every measured batch size"
+    return "The better the guesses, the larger the batch in which they pay"

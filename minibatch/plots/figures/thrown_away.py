@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
@@ -15,7 +16,7 @@ from ..guesses import said
 from ..picture import TICK, canvas, describe, dress
 from .timeline import by_name
 
-SCALE = 50  # tokens
+PREEMPTED = {"color": INK, "marker": "x", "markersize": 9, "markeredgewidth": 2}
 
 
 def thrown_away(
@@ -24,8 +25,8 @@ def thrown_away(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """A lane for each request; its height is the number of tokens in memory. Tokens computed for a
-    second time are solid, with their number.
+    """A lane for each request; its height is the number of tokens in memory. A cross: the request
+    is preempted. Tokens computed for a second time have another colour.
 
     traces: a trace, or several by name, of runs without prefix caching and with few requests.
     guess: the name of a prediction of all tokens computed again in the first trace. ax: where to
@@ -38,21 +39,15 @@ def thrown_away(
     findings = []
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
         for place, (request_id, points) in enumerate(lanes[name].items()):
-            for x, floor, again in draw_lane(axis, place + 0.95, points, 0.9 / highest):
-                axis.text(
-                    x + 0.4, floor - 0.08, f"{again:,}", fontsize=TICK, weight="bold", color=INK
-                )
-            axis.text(
-                -0.6, place + 0.95, request_id, ha="right", va="bottom", fontsize=TICK, color=INK
-            )
-        _draw_scale(axis, len(lanes[name]) - 0.05, 0.9 / highest)
-        again = trace.summary()["recomputed_tokens"]
-        times = trace.summary()["num_preemptions"]
-        words = f"{again:,} tokens are recomputed, after {times} preemptions"
+            draw_lane(axis, place + 0.95, points, 0.9 / highest)
+            lost = [step.index for step in trace.steps if request_id in step.preempted]
+            axis.plot(lost, [place + 0.7] * len(lost), **PREEMPTED, linestyle="")
+        words = f"{trace.summary()['recomputed_tokens']:,} tokens are recomputed"
         words = f"{name}: {words}" if name else words
         findings.append(words + (said(guess) if axis is axes[0] else ""))
         dress(axis, findings[-1], "step" if axis is axes[-1] else "")
-        axis.set_yticks([])
+        axis.set_yticks([place + 0.7 for place in range(len(lanes[name]))], list(lanes[name]))
+        axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
         axis.set_ylim(-0.15, len(lanes[name]) + 0.05)
         axis.invert_yaxis()
@@ -60,24 +55,16 @@ def thrown_away(
     figure.legend(
         handles=[
             Patch(facecolor=WORK, edgecolor=INK, label="tokens in memory"),
-            Patch(facecolor=WASTE, edgecolor=INK, label="computed again, with their number"),
+            Patch(facecolor=WASTE, edgecolor=INK, label="computed again"),
+            Line2D([], [], **PREEMPTED, linestyle="", label="preempted"),
         ],
         loc="outside lower center",
-        ncols=2,
+        ncols=3,
         frameon=False,
         fontsize=TICK,
     )
     describe(figure, "A lane for each request; its height is its tokens in memory.", findings)
     return figure
-
-
-def _draw_scale(axis: Axes, floor: float, scale: float) -> None:
-    """A scale beside the last lane: how high SCALE tokens are."""
-    look = {"transform": axis.get_yaxis_transform(), "clip_on": False, "color": INK}
-    axis.plot([1.006, 1.006], [floor - scale * SCALE, floor], linewidth=2, **look)
-    axis.text(
-        1.014, floor - scale * SCALE / 2, f"{SCALE}\ntokens", fontsize=TICK, va="center", **look
-    )
 
 
 Points = list[tuple[int, int, int]]
@@ -102,24 +89,19 @@ def lanes_of(trace: Trace, steps: int | None = None) -> dict[str, Points]:
     return dict(sorted(lanes.items()))
 
 
-def draw_lane(
-    axis: Axes, floor: float, points: Points, scale: float
-) -> list[tuple[int, float, int]]:
-    """Draw one lane; return where each piece that was computed twice ends, its floor, and its
-    number of tokens. scale: height of a token."""
-    axis.axhline(floor, color=INK, linewidth=0.4, alpha=0.4)
-    pieces: list[
-        tuple[bool, list[int], list[float], int]
-    ] = []  # computed twice? steps, tops, how many
+def draw_lane(axis: Axes, floor: float, points: Points, scale: float) -> None:
+    """Draw one lane, and in another colour each piece that was computed twice. scale: height of a
+    token."""
+    pieces: list[tuple[bool, list[int], list[float]]] = []  # computed twice? steps, tops
     for (x0, n0, _), (x1, n1, again) in pairwise(points):
         if x1 == x0 or n1 == 0:
-            pieces.append((False, [], [], 0))  # it was preempted, or has finished
+            pieces.append((False, [], []))  # it was preempted, or has finished
             continue
         if not pieces or not pieces[-1][1] or pieces[-1][0] != bool(again) or x1 - x0 > 1:
-            pieces.append((bool(again), [x1 - 1], [n0 if x1 - x0 == 1 else 0], 0))
-        twice, xs, tops, run = pieces[-1]
-        pieces[-1] = twice, [*xs, x1], [*tops, n1], run + again
-    for twice, xs, tops, _ in pieces:
+            pieces.append((bool(again), [x1 - 1], [n0 if x1 - x0 == 1 else 0]))
+        _, xs, tops = pieces[-1]
+        xs.append(x1)
+        tops.append(n1)
+    for twice, xs, tops in pieces:
         heights = [floor - scale * n for n in tops]
         axis.fill_between(xs, heights, floor, color=WASTE if twice else WORK, linewidth=0)
-    return [(xs[-1], floor, run) for _, xs, _, run in pieces if run]

@@ -15,15 +15,14 @@ from ..picture import LABEL, canvas, describe, dress, percent
 def waste_bars(
     runs: Mapping[str, Sequence[float]],
     *,
-    what: str = "tokens",
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
     """A bar for each policy, as long as its mean, with the number inside; a dot for every run.
 
-    runs: by name, tokens computed again in each of several runs of the same requests. what: the
-    unit. guess: the name of a prediction, in percent, of how much less the best wastes than the
-    worst. ax: where to draw.
+    runs: by name, tokens computed again in each of several runs of the same requests. guess: the
+    name of a prediction, in percent, of how much less the best wastes than the worst. ax: where to
+    draw.
     """
     figure, (axis,) = canvas(1, ax, height=0.6 + 0.45 * len(runs))
     names = list(runs)
@@ -33,7 +32,6 @@ def waste_bars(
     for place, (name, mean) in enumerate(zip(names, means, strict=True)):
         axis.text(0.012 * longest, place, f"{mean:,.0f}", va="center", fontsize=LABEL,
                   color=ink_on(WASTE) if mean > 0.12 * longest else INK, weight="bold")  # fmt: skip
-        axis.plot([mean, mean], [place - 0.33, place + 0.33], color=INK, linewidth=3)
         axis.plot(runs[name], [place] * len(runs[name]), "o", color="white", markeredgecolor=INK,
                   markersize=7, alpha=0.9)  # fmt: skip
     axis.invert_yaxis()
@@ -44,7 +42,7 @@ def waste_bars(
         less = 1 - min(means) / max(means)
         finding = f"“{order[0]}” wastes {percent(less)} fewer tokens than “{order[-1]}”"
     finding += said(guess)
-    across = f"{what} computed again: the mean, and a dot for each of {len(runs[names[0]])} runs"
+    across = f"tokens computed again: the mean, and a dot for each of {len(runs[names[0]])} runs"
     dress(axis, finding, across)
     axis.tick_params(axis="y", labelsize=LABEL)
     bars = [f"{name} {mean:,.0f}" for name, mean in zip(names, means, strict=True)]

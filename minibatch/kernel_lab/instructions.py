@@ -85,11 +85,17 @@ class Entry:
 
     @property
     def per_sector(self) -> str:
-        """The requests for a sector; their two factors, if several thread blocks ask for it."""
+        """The requests for a sector; their two factors, if several thread blocks ask for it, with
+        so many digits that their product is right."""
+        requests = f"{self.requests:.1f}"
         if self.is_broadcast:
-            return "a broadcast"
-        factors = f" = {self.by_others:.1f} thread blocks × {self.within:.1f}"
-        return f"{self.requests:.1f}" + factors * (self.by_others > 1)
+            return f"{requests}, broadcasts"
+        for digits in (1, 2):
+            factors = [f"{each:.{digits}f}" for each in (self.by_others, self.within)]
+            if f"{float(factors[0]) * float(factors[1]):.1f}" == requests:
+                break
+        product = " = {} thread blocks × {}".format(*factors)
+        return requests + product * (self.by_others > 1)
 
     def __str__(self) -> str:
         bytes_read = f"{self.used:,} bytes used of {self.touched:,} touched"

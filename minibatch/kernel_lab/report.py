@@ -20,7 +20,7 @@ from .instructions import SECTOR, Entry, Instructions, ledger_entry
 
 TEMPLATES = FileSystemLoader(Path(__file__).with_name("templates"))
 PAGES = Environment(loader=TEMPLATES, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-WIDEST = 6  # of a bar, em
+WIDEST = 4  # of a bar, em
 
 
 @dataclass(frozen=True)

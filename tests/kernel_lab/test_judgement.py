@@ -15,6 +15,7 @@ from minibatch import kernel_lab as lab
 from minibatch import plots
 from minibatch.attention.emulation import Emulation
 from minibatch.kernel_lab.case import by_name
+from minibatch.kernel_lab.instructions import Entry
 from minibatch.kernel_lab.judgement import difference
 from minibatch.plots.multiprocessors import waves_of
 from minibatch.widgets import KernelStepper
@@ -140,10 +141,28 @@ def test_the_ledger_has_one_factor_for_each_reason_to_read_again(case):
     assert f"{touched}2.0 = 2.0 thread blocks × 1.0\n" in str(fast)
     assert f"{touched}8.0\n" in str(slow)
     assert fast.of("key_cache").asked == 2 * 19_456
-    assert "seq_lens: 12 bytes used of 32 touched; requests per sector: a broadcast" in str(fast)
+    assert "seq_lens: 12 bytes used of 32 touched; requests per sector: 24.0, broadcasts" in str(
+        fast
+    )
     page = fast._repr_html_()
     assert "2.0 = 2.0 thread blocks × 1.0</td>" in page
     assert ">requests per sector</th>" in page
+
+
+@pytest.mark.parametrize(
+    ("by_others", "within", "shown"),
+    [
+        (2, 8, "16.0 = 2.0 thread blocks × 8.0"),
+        (2, 1.25, "2.5 = 2.00 thread blocks × 1.25"),
+        (2, 4 / 3, "2.7 = 2.00 thread blocks × 1.33"),
+        (1, 1.25, "1.2"),
+    ],
+)
+def test_the_factors_of_the_requests_have_so_many_digits_that_their_product_is_right(
+    by_others, within, shown
+):
+    entry = Entry("keys", 32, 32, by_others, within, is_broadcast=False)
+    assert entry.per_sector == shown
 
 
 def test_the_ledger_says_how_much_of_the_sectors_is_used():
@@ -508,7 +527,8 @@ def test_a_report_is_a_picture_in_a_notebook():
     line = line_of(faulty_kernels.off_by_one_tail, "# here")
     assert f"✗ {line}" in page
     assert "which no thread has written" in page
-    assert "bytes, 100 % used" in page
+    assert "bytes asked for, share used" in page
+    assert re.search(r">[\d,]+ · 100 % <span", page)
 
 
 def test_a_report_has_the_letters_and_the_ground_of_the_theme_and_two_colours_for_bars():

@@ -47,10 +47,10 @@ def online_softmax(
     axis.margins(y=0.15)
     axis.axhline(0, color=FAINT, linewidth=0.8)
     (*_, (_, end, top)), old = tops, [top for *_, top in tops[-2:-1]]
-    factor = [f"; it was {was:.2f}: factor exp({was:.2f} − {top:.2f})" for was in old if was < top]
+    factor = [f" (before: {was:.2f})" for was in old if was < top]
     says = {"fontsize": TICK, "color": INK, "va": "bottom"}
     x, side = (end, "right") if end > len(scores) / 2 else (0, "left")
-    axis.text(x, top + 0.3, f"maximum so far {top:.2f}{''.join(factor)}", ha=side, **says)
+    axis.text(x, top + 0.3, f"maximum {top:.2f}{''.join(factor)}", ha=side, **says)
     before = f"the earlier sum is multiplied by {shrink:.2g}; " * bool(old)
     finding = f"After tile {len(tops)}: {before}the new sum is {total:.3g}"
     dress(axis, finding, "", "score")

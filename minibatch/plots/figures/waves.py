@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ..colours import INK, PROTAGONISTS, WASTE, WORK
+from ..colours import INK, PROTAGONISTS, WORK
 from ..multiprocessors import Waves
 from ..picture import TICK, TITLE, canvas, describe, dress, percent
 
@@ -35,17 +35,14 @@ def waves(
         axis.set_ylim(run.num_multiprocessors, 0)
         axis.axvline(run.makespan, color=INK, linewidth=1.5, linestyle=":")
         if run.busy < MUCH:
-            idle = {"color": WASTE, "fontweight": "bold", "ha": "center", "va": "center"}
-            idle["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 3}
+            idle = {"color": INK, "ha": "center", "va": "center"}
             half = run.makespan / 2, run.num_multiprocessors / 2
             axis.text(*half, f"{percent(1 - run.busy)} idle", fontsize=TITLE, **idle)
-        when = f"end: {run.makespan:,.0f} (at best {run.ideal:,.0f})"
-        finding = f"{name}: {percent(run.busy)} of the time is used; {when}"
+        finding = f"{name}: {percent(run.busy)} of the time is used"
         dress(axis, finding, "", "multiprocessor")
-        axis.tick_params(labelsize=TICK)
+        axis.set_yticks([0, run.num_multiprocessors // 2, run.num_multiprocessors])
         findings.append(finding)
-    orange = "orange: the longest thread blocks (if lengths differ)"
-    x = f"time, in {unit} by one multiprocessor; {orange}"
+    x = f"time, in {unit} by one multiprocessor; orange: the longest thread blocks, if they differ"
     axes[-1].set_xlabel(x, fontsize=TICK, color=INK)
     describe(figure, "Multiprocessors by time.", findings)
     return figure

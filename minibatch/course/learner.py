@@ -178,9 +178,10 @@ def status() -> Shown:
 
 
 def _lesson_of(task: Task) -> str:
-    """ "Lesson 4: continuous batching", of a task in ex04_continuous_batching.py."""
-    number, name = task.stem.removeprefix("ex").split("_", 1)
-    return f"Lesson {int(number)}: {name.replace('_', ' ')}"
+    """ "Lesson 05: paged KV blocks", from the first line of the exercise file."""
+    with (SOLUTIONS / task.file_name).open(encoding="utf-8") as file:
+        name = next(file).removeprefix('"""Exercises of ').rstrip(".\n")
+    return name[0].upper() + name[1:]
 
 
 def _status_row(task: Task, progress: Progress) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ python lessons/images/draw.py            # all of them
 python lessons/images/draw.py 01 04      # these
 """
 
-import itertools
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -190,12 +189,7 @@ def out_of_memory() -> Figure:
             for name, (prompt, output) in shapes.items()
         )
         traces[title] = engine.trace
-    figure = titled(mb.plots.thrown_away(traces), *(f"Preempted: the {name}" for name in traces))
-    for text in itertools.chain(*(axis.texts for axis in figure.axes)):
-        text.set_visible(not text.get_text().isdigit())  # how many, the lesson asks first
-    for text in figure.legends[0].texts if figure.legends else figure.axes[-1].get_legend().texts:
-        text.set_text(text.get_text().removesuffix(", with their number"))
-    return figure
+    return titled(mb.plots.thrown_away(traces), *(f"Preempted: the {name}" for name in traces))
 
 
 def titled(figure: Figure, *titles: str) -> Figure:

@@ -60,8 +60,8 @@ def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
 #
 # num_tokens: how many tokens the request has in memory after the next step; for a new request this
 # is its whole prompt. After each further step it has one token more, until it has max_num_tokens.
-# In the step in which it reaches max_num_tokens, it still holds all its blocks. In the next step
-# they are free. (A request can also end earlier, with a shorter answer. You do not know that.)
+# It holds its blocks in this step, too, and they are free in the next one. (A request can also end
+# earlier, with a shorter answer. You do not know that.)
 #
 #     step        1   2   3   4   5       the two examples below, 4 blocks of 4 tokens:
 #     running    11  12                   3 3 0 0 0 blocks
@@ -71,9 +71,9 @@ def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
 #     new         1   2   3   4   5       1 1 1 1 2 blocks: False, 5 in step 5
 #
 # The test serves 1,000 pools with your function. No pool may end in a deadlock. With a rule that
-# reserves the maximum for every request there is never a deadlock. But that rule reserves blocks
-# for a new request's last tokens even if other requests will have ended before. Your rule must
-# need fewer steps than that rule.
+# reserves the maximum for every request there is never a deadlock. But that rule is too strict: a
+# request needs its last blocks late, when other requests have already ended. Your rule must need
+# fewer steps than that rule.
 #
 # HINT Draw, for each request, its blocks in the next steps. Each line grows and then falls to 0.
 #      When is the sum largest?

@@ -138,12 +138,15 @@ def prefix_caching() -> Figure:
     axis.set_title(
         "Eight prompts, one manual: most tokens are in the cache", loc="left", fontsize=16
     )
-    axis.set_xlim(0, axis.get_xlim()[1] / 1.5)  # no words at the right, and no numbers:
+    axis.set_xlim(0, axis.get_xlim()[1] / 1.33)  # no words at the right, and no numbers:
     axis.set_xticks([])  # how many, the lesson asks
-    axis.xaxis.set_label_coords(0.5, -0.03)
-    figure.legends[0].get_texts()[-1].set_text("in a frame: the same blocks")
-    for number in list(axis.texts):
-        number.remove()
+    axis.xaxis.label.set_x(0.5)
+    for words in list(axis.texts):
+        if words.get_text().endswith(("computed", "found")):
+            verb = words.get_text().rpartition(" ")[2]
+            words.set_text("found in the cache" if verb == "found" else verb)
+        else:
+            words.remove()
     return figure
 
 

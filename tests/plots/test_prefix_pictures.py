@@ -1,9 +1,12 @@
 """Pictures of lesson 7: what they draw is what the records say, and their titles say it."""
 
 import pytest
+from matplotlib.colors import to_hex
 
 import minibatch as mb
 from minibatch.plots import guesses
+from minibatch.plots.colours import WORK
+from minibatch.plots.figures.prefix_tree import PALE
 
 
 @pytest.fixture(autouse=True)
@@ -43,14 +46,20 @@ def test_a_tree_says_what_was_found_and_why_no_more():
     assert "C: 0 of 9 found; never seen." in figure.alt
 
 
-def test_rows_that_share_stand_together_in_a_frame_with_the_number_of_its_blocks():
+def test_rows_that_share_stand_together_in_a_box_and_one_of_them_computed_it():
     figure = mb.plots.prefix_tree(served(FOUR), 4)
     (axis,) = figure.axes
     assert [label.get_text() for label in axis.get_yticklabels()] == ["A", "B", "D", "C"]
-    frames = [patch for patch in axis.patches if patch.get_linewidth() == 2.5]
-    assert [(f.get_x(), f.get_width()) for f in frames] == [(12, 8), (0, 12)]
-    hatched = [patch.get_width() for patch in axis.patches if patch.get_hatch()]
-    assert hatched == [12, 20]
+    found = {to_hex(PALE): [], to_hex(WORK): []}
+    for box in axis.patches:
+        found[to_hex(box.get_facecolor())].append((box.get_x(), box.get_width(), box.get_height()))
+    assert found[to_hex(PALE)] == [(12, 8, 1), (0, 12, 2)]  # D finds B's, and both find A's
+    assert sum(width for _, width, _ in found[to_hex(WORK)]) == 65 - 32
+
+
+def test_prompts_that_are_equal_share_all_their_full_blocks():
+    figure = mb.plots.prefix_tree(served({"A": TRUNK, "B": TRUNK, "C": TRUNK[:8]}), 4)
+    assert "B: 8 of 12 found; the rest does not fill a block." in figure.alt
 
 
 def test_a_tree_of_a_run_without_a_cache_is_refused():

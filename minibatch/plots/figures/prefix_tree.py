@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
 from ...core.records import Lookup
 from ...engine.trace import Trace
-from ..colours import EMPTY, INK, PROTAGONISTS, WORK
+from ..colours import INK, WORK
 from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
-FOUND, HATCH = PROTAGONISTS[0], "////"
-PALE = "#B7DFD1"  # the same, behind letters
+PALE = "#DCEFE8"  # found
+ROOM = 0.1, 0.3  # of the longest prompt: a narrower box has no words, or only its blocks
 Ids = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Branch:
-    """Blocks `start` to `end` of the rows `first` to `last`, which are the same for all of them."""
+class Box(NamedTuple):
+    """Tokens `start` to `end` of the rows `first` to `last`, which are the same for all of them."""
 
     first: int
     last: int
@@ -33,9 +33,9 @@ class Branch:
 def prefix_tree(
     trace: Trace, block_size: int = 16, *, guess: str | None = None, ax: Axes | None = None
 ) -> Figure:
-    """A row for each request, its prompt from left to right; thick lines around blocks that
-    several rows share, with their number. Hatched: found in the cache. Plain: computed. On the
-    right: why no more was found.
+    """A row for each request, its prompt from left to right. A box around tokens that neighbours
+    share: blue where a request computed them, pale where it found them. At the end of a row: why
+    no more was found.
 
     trace: of an engine with `prefix_caching`. block_size: tokens in its blocks. guess: the name of
     a prediction of the tokens found in all. Raises ValueError if the trace has no look-ups.
@@ -50,76 +50,63 @@ def prefix_tree(
         )
     prompts = {c.request_id: c.prompt_token_ids for c in trace.completions}
     prompts = {name: prompts[name] for name in lookups if name in prompts}
-    chains = {name: _blocks(ids, block_size) for name, ids in prompts.items()}
-    names, branches = _tree(chains)
+    names, boxes = _tree(prompts, block_size)
 
-    figure, (axis,) = canvas(1, ax, height=0.42 * len(names) + 0.5)
+    figure, (axis,) = canvas(1, ax, height=0.4 * len(names) + 0.3)
     longest = max(map(len, prompts.values()))
+    for box in boxes:
+        _draw(axis, box, [lookups[name].num_hits for name in names], block_size, longest)
     for y, name in enumerate(names):
-        _row(axis, y, len(prompts[name]), lookups[name].num_hits)
-        words = _reason(lookups[name], len(prompts[name]))
-        axis.text(longest * 1.02, y, words, va="center", fontsize=TICK, color=INK)
-    for branch in branches:
-        _outline(axis, branch, block_size, longest)
+        look = {"va": "center", "fontsize": TICK, "color": INK}
+        axis.text(len(prompts[name]) + 0.012 * longest, y, _reason(lookups[name]), **look)
     num_tokens = sum(map(len, prompts.values()))
     num_found = sum(lookups[name].num_hits for name in names)
     finding = f"{num_found:,} of {num_tokens:,} prompt tokens were found in the cache"
     dress(axis, finding + said(guess), "token of the prompt", "")
-    axis.set_xlim(0, longest * 1.5)
+    axis.set_xlim(0, longest * 1.34)
     axis.set_xticks([tick for tick in axis.get_xticks() if tick <= longest])
     axis.xaxis.set_major_formatter("{x:,.0f}")
     axis.spines["bottom"].set_bounds(0, longest)
-    axis.xaxis.label.set_x(1 / 3)
-    axis.set_ylim(len(names) - 0.4, -0.6)
+    axis.xaxis.label.set_x(1 / 2.68)
+    axis.set_ylim(len(names) - 0.3, -0.6)
     axis.set_yticks(range(len(names)), names, weight="bold")
     axis.spines["left"].set_visible(False)
     axis.tick_params(axis="y", length=0)
-    kinds = [
-        Patch(facecolor=PALE, edgecolor=FOUND, hatch=HATCH, label="found"),
-        Patch(facecolor=WORK, edgecolor=INK, label="computed"),
-        Patch(
-            facecolor=EMPTY,
-            edgecolor=INK,
-            linewidth=2.5,
-            label="frame: blocks that prompts share, with their number if there is room",
-        ),
+    told = [
+        f"{name}: {lookups[name].num_hits:,} of {len(prompts[name]):,} found; "
+        + _reason(lookups[name])
+        for name in names
     ]
-    figure.legend(handles=kinds, loc="outside lower center", ncols=3, frameon=False, fontsize=TICK)
-    told = [f"{name}: {_reason(lookups[name], len(prompts[name]))}" for name in names]
-    describe(figure, "A row for each prompt; blocks that rows share are framed.", [finding, *told])
+    describe(figure, "A row for each prompt; rows share boxes of blocks.", [finding, *told])
     return figure
 
 
-def _row(axis: Axes, y: int, num_tokens: int, num_hits: int) -> None:
-    for start, end, colour, hatch, edge in (
-        (0, num_hits, PALE, HATCH, FOUND),
-        (num_hits, num_tokens, WORK, "", INK),
-    ):
-        if end > start:
-            look = {"facecolor": colour, "hatch": hatch, "edgecolor": edge, "linewidth": 0.4}
-            axis.add_patch(Rectangle((start, y - 0.36), end - start, 0.72, **look))
+def _draw(axis: Axes, box: Box, hits: list[int], block_size: int, longest: int) -> None:
+    """The box, divided where one row computed what the next row found."""
+    num_blocks, width = (box.end - box.start) // block_size, (box.end - box.start) / longest
+
+    def middle(row: int) -> int:
+        return min(max(hits[row], box.start), box.end)
+
+    for end_of_hits, rows in groupby(range(box.first, box.last + 1), middle):
+        first, *others = rows
+        height = 1 + len(others)
+        for start, end, colour, verb in (
+            (box.start, end_of_hits, PALE, "found"),
+            (end_of_hits, box.end, WORK, "computed"),
+        ):
+            if end == start:
+                continue
+            look = {"facecolor": colour, "edgecolor": INK, "linewidth": 1}
+            axis.add_patch(Rectangle((start, first - 0.5), end - start, height, **look))
+            words = f"{num_blocks} blocks"
+            words = f"{words}, {verb}" if width > ROOM[1] else words.replace(" ", "\n")
+            if width > ROOM[1] or (width > ROOM[0] and others):
+                place = (start + end) / 2, first + (height - 1) / 2
+                axis.text(*place, words, ha="center", va="center", fontsize=LABEL, color=INK)
 
 
-def _outline(axis: Axes, branch: Branch, block_size: int, longest: int) -> None:
-    """A frame around the blocks that several rows share, and their number."""
-    if branch.last == branch.first:
-        return
-    left, width = branch.start * block_size, (branch.end - branch.start) * block_size
-    height = branch.last - branch.first + 0.84
-    frame = {"facecolor": "none", "edgecolor": INK, "linewidth": 2.5, "zorder": 3}
-    axis.add_patch(Rectangle((left, branch.first - 0.42), width, height, **frame))
-    num_blocks, rows = branch.end - branch.start, branch.last - branch.first + 1
-    words = f"{num_blocks} blocks,\nshared by {rows} prompts"
-    if width < 0.3 * longest:
-        words = f"{num_blocks}" if width > 0.035 * longest else ""
-    paper = {"facecolor": "white", "edgecolor": "none", "pad": 2}
-    place = left + width / 2, (branch.first + branch.last) / 2
-    look = {"ha": "center", "va": "center", "fontsize": LABEL, "bbox": paper, "zorder": 4}
-    if words:
-        axis.text(*place, words, **look)
-
-
-def _reason(lookup: Lookup, num_tokens: int) -> str:
+def _reason(lookup: Lookup) -> str:
     """Why no more was found, in a few words."""
     miss = lookup.miss
     why = {
@@ -127,42 +114,42 @@ def _reason(lookup: Lookup, num_tokens: int) -> str:
         "computed now": f"{miss.other} was computing the next block",
         "evicted": f"evicted, {miss.num_blocks_since} evictions ago",
         "partial block": "the rest does not fill a block",
-        "never seen": "never seen",
     }
-    return f"{lookup.num_hits:,} of {num_tokens:,} found; {why.get(miss.reason, miss.reason)}"
+    return why.get(miss.reason, miss.reason)
 
 
-def _blocks(ids: list[int], block_size: int) -> list[Ids]:
-    return [tuple(ids[i : i + block_size]) for i in range(0, len(ids) - block_size + 1, block_size)]
-
-
-def _tree(chains: dict[str, list[Ids]]) -> tuple[list[str], list[Branch]]:
-    """Names in an order in which requests that share blocks are neighbours; and the branches."""
+def _tree(prompts: dict[str, list[int]], size: int) -> tuple[list[str], list[Box]]:
+    """Names in an order in which requests that share blocks are neighbours; and the boxes."""
+    chains = {
+        name: [tuple(ids[i : i + size]) for i in range(0, len(ids) - size + 1, size)]
+        for name, ids in prompts.items()
+    }
     ordered: list[str] = []
-    branches: list[Branch] = []
+    boxes: list[Box] = []
 
     def walk(group: list[str], start: int) -> None:
-        end = start + _num_common([chains[name][start:] for name in group])
         first = len(ordered)
+        if len(group) == 1:
+            ordered.extend(group)
+            boxes.append(Box(first, first, start * size, len(prompts[group[0]])))
+            return
+        end = start + _num_common([chains[name][start:] for name in group])
         for children in _by_next(group, chains, end):
-            if len(children) == 1 or len(chains[children[0]]) == end:
-                ordered.extend(children)
-            else:
-                walk(children, end)
+            walk(children, end)
         if end > start:
-            branches.append(Branch(first, len(ordered) - 1, start, end))
+            boxes.append(Box(first, len(ordered) - 1, start * size, end * size))
 
     for group in _by_next(list(chains), chains, 0):
         walk(group, 0)
-    return ordered, branches
+    return ordered, boxes
 
 
 def _by_next(group: list[str], chains: dict[str, list[Ids]], at: int) -> Iterator[list[str]]:
-    """Groups of names whose next block is the same, in the order of their first names."""
-    parts: dict[Ids | None, list[str]] = {}
+    """Groups of names whose next block is the same, in the order of their first names. A name
+    without a next block is alone."""
+    parts: dict[Ids | str, list[str]] = {}
     for name in group:
-        key = chains[name][at] if at < len(chains[name]) else None
-        parts.setdefault(key, []).append(name)
+        parts.setdefault(chains[name][at] if at < len(chains[name]) else name, []).append(name)
     yield from parts.values()
 
 

@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..colours import COLOURS, INK
-from ..guesses import mark, said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
 IN_OWN, IN_BASE = COLOURS[4], COLOURS[7]
@@ -20,14 +19,13 @@ def ablation(
     *,
     own: str = "your policy",
     base: str = "FCFS",
-    guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
     """Two bars for each part: by how much it raises the score of `own`, and that of `base`.
 
     without: by part, what the score of `own` changes by when the part is replaced by that of
     `base`; its bar has the opposite sign. alone: what the score of `base` changes by when it gets
-    the part of `own`. guess: the name of a predicted worth, of the part that is worth most.
+    the part of `own`.
     """
     in_own = {part: 0.0 - change for part, change in without.items()}
     figure, (axis,) = canvas(1, ax, height=0.6 + 0.62 * len(without))
@@ -53,7 +51,6 @@ def ablation(
         title = f"{own[0].upper()}{own[1:]} gains most from its {best}: {in_own[best]:.3f}"
     else:
         title = f"No part raises the score of {own}"
-    title += said(guess, "{:+.2f}")
     dress(axis, title, "what the part adds to the score")
     axis.tick_params(axis="y", labelsize=LABEL)
     handles = [
@@ -63,7 +60,6 @@ def ablation(
     ]  # fmt: skip
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False,
                   fontsize=TICK)  # fmt: skip
-    mark(axis, guess)
     lines = [f"{part}: in {own} {_signed(in_own[part])}, in {base} {_signed(alone[part])}"
              for part in without]  # fmt: skip
     describe(figure, "Two bars for each part of a policy.", [title, *lines])

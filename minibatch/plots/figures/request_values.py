@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..colours import COLOURS, EMPTY, INK, WASTE, WORK
-from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
 if TYPE_CHECKING:
@@ -34,13 +33,12 @@ def request_values(
     runs: Mapping[str, tuple[Outcome, MatchScore]],
     *,
     marked: str | None = None,
-    guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """A panel for each run: a mark for each request, at its arrival, in the lane of its kind.
 
     runs: by the name of the policy, the outcome of a match, and its score. marked: the id of a
-    request whose mark gets a ring. guess: the name of a predicted score, of the last run.
+    request whose mark gets a ring.
     """
     kinds = sorted({fate.kind for outcome, _ in runs.values() for fate in outcome.fates})
     figure, axes = canvas(len(runs), ax, height=0.7 + 0.42 * len(kinds))
@@ -58,9 +56,8 @@ def request_values(
                 ys = [_height(place, i) for _, i in at]
                 axis.plot([x for x, _ in at], ys, marker, color=colour, markersize=size, **look)
                 seen |= {reason} if at else set()
-        last = axis is axes[-1]
-        findings.append(_finding(name, result) + (said(guess, "{:.2f}") if last else ""))
-        dress(axis, findings[-1], "arrival, seconds" if last else "")
+        findings.append(_finding(name, result))
+        dress(axis, findings[-1], "arrival, seconds" if axis is axes[-1] else "")
         axis.set_yticks(range(len(kinds)), kinds)
         axis.set_ylim(len(kinds) - 0.45, -0.55)
         axis.tick_params(axis="y", labelsize=LABEL, length=0)

@@ -7,19 +7,19 @@ from itertools import groupby
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
 from ..colours import EMPTY, INK, WAITS, WORK
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import LABEL, canvas, describe, dress
 
 FREE, LOST = "free", "overwritten"  # words of a block that no request holds; "" is a block unused
 HELD = {"facecolor": WORK, "edgecolor": INK, "linewidth": 1.5}
 LOOKS = {
-    FREE: {"facecolor": EMPTY, "edgecolor": INK, "linewidth": 2.5},
-    LOST: {"facecolor": WAITS, "edgecolor": "#999999", "linewidth": 1, "hatch": "xx"},
+    FREE: {"facecolor": EMPTY, "edgecolor": INK, "linewidth": 1.5},
+    LOST: {"facecolor": WAITS, "edgecolor": "#999999", "linewidth": 1},
     "": {"facecolor": EMPTY, "edgecolor": "#999999", "linewidth": 1, "linestyle": ":"},
 }
-NARROW = 12  # blocks; a bar of fewer has no words
+NARROW = 12, 4  # blocks; a bar of fewer has no words, or nothing
 
 
 def pool_states(
@@ -38,11 +38,10 @@ def pool_states(
         for word, blocks in groupby(words):
             width = len(list(blocks))
             axis.add_patch(Rectangle((left, y - 0.33), width, 0.66, **LOOKS.get(word, HELD)))
-            if word and width >= NARROW:
-                plate = {"facecolor": "white", "edgecolor": "none", "pad": 2}
-                axis.text(left + width / 2, y, f"{word}: {width}", ha="center", va="center",
-                          fontsize=LABEL, color=INK,
-                          bbox=plate if word == LOST else None)  # fmt: skip
+            if word and width >= NARROW[1]:
+                text = f"{word}: {width}" if width >= NARROW[0] else f"{width}"
+                axis.text(left + width / 2, y, text, ha="center", va="center",
+                          fontsize=LABEL, color=INK)  # fmt: skip
             left += width
             told.append(f"{width} {word or 'unused'}")
         lines.append(f"{name}: {', '.join(told)}")
@@ -52,9 +51,5 @@ def pool_states(
     axis.set_ylim(len(states) - 0.5, -0.5)
     axis.tick_params(axis="y", length=0, labelsize=LABEL)
     axis.spines["left"].set_visible(False)
-    names = {"held by a request": HELD, "free, and can be found": LOOKS[FREE]}
-    names["other content"] = LOOKS[LOST]
-    figure.legend(handles=[Patch(label=label, **look) for label, look in names.items()],
-                  loc="outside lower center", ncols=3, frameon=False, fontsize=TICK)  # fmt: skip
     describe(figure, "The blocks of the pool, moment by moment.", [finding, *lines])
     return figure

@@ -4,7 +4,11 @@ import json
 import re
 from pathlib import Path
 
+import nbformat
+import pytest
+
 import minibatch as mb
+from minibatch.course.site.cells import cells
 
 LESSONS = Path(__file__).parents[2] / "lessons"
 
@@ -39,3 +43,20 @@ def test_leaving_and_joining_at_once_takes_200_steps_and_leaving_alone_saves_non
     steps, trace = num_steps(LeavesAtOnce(8))
     assert steps == 320
     assert not any(row.kind == "padding" for step in trace.steps for row in step.rows)
+
+
+def shown_code(lesson):
+    """(source, cell on the site) of every code cell of a lesson."""
+    notebook = nbformat.read(LESSONS / lesson, as_version=4)
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    shown = [cell for cell in cells(notebook, LESSONS, str) if cell.code or cell.asks]
+    return list(zip(sources, shown, strict=True))
+
+
+@pytest.mark.parametrize("name", ["stride", "deal", "shuffle", "banks", "ahead", "waves", "join"])
+def test_everything_between_a_question_about_kernels_and_its_answer_waits_for_the_guess(name):
+    code = shown_code("06_a_paged_attention_kernel.ipynb")
+    (asked,) = [i for i, (_, cell) in enumerate(code) if cell.asks == name]
+    answer = re.compile(rf"(\bguess=|\bsaid\()[\"']{name}[\"']")
+    last = max(i for i, (source, _) in enumerate(code) if answer.search(source))
+    assert [cell.answers for _, cell in code[asked + 1 : last + 1]] == [name] * (last - asked)

@@ -85,7 +85,7 @@ def test_what_the_kernels_have_in_flight_is_what_the_text_says(tiled):
     )
     for threads in (32, 128):
         assert bytes_in_flight(stand_in, threads) == bytes_in_flight(group_of_2, threads)
-    assert "less than an H100 needs, at both ends of the assumed range" in text
+    assert "too little for an H100, even with the short latency" in text
     assert bytes_in_flight(group_of_2, 32) < bytes_needed("H100", LATENCY_S / 2)
     assert f"6.3 has {in_kb(bytes_in_flight(four, 32))}, which is more than an H100 or" in text
     assert bytes_in_flight(four, 32) > max(bytes_needed(gpu, LATENCY_S) for gpu in MEMORY)

@@ -50,7 +50,7 @@ def in_flight(
             axis.vlines(x, -0.6, y, color=INK, linewidth=1.5, linestyle=":", zorder=3)
             axis.annotate(latency, (x, -0.85), (12 if side == "right" else -12, 0), ha=side, **look)
         needs = f"{least:.2g} KB at {idle}", f"{most:.2g} KB at {busy}"
-        axis.annotate(",\n".join(needs), (most, y), (6, 0), **look)
+        axis.annotate(f"{least:.2g} to {most:.2g} KB", (most, y), (6, 0), **look)
         labels.append(f"an {gpu} needs {', '.join(needs)}")
     axis.set_yticks(range(len(kernels) + 2), [*kernels, *(f"an {gpu} needs" for gpu in GPUS)])
     room = 0 if guess is None or guessed(guess) is None else 0.9  # for its label
@@ -59,7 +59,7 @@ def in_flight(
     first, number = next(iter(kernels.items()))
     needs = " to ".join(f"{bytes_needed(GPUS[0], each) / KB:.2g}" for each in LATENCIES)
     finding = f"{first} has {number / KB:.0f} KB in flight; an {GPUS[0]} needs {needs} KB"
-    x = f"KB in flight on one multiprocessor, at most\n(assumed: a load takes {idle} to {busy})"
+    x = f"KB in flight on one multiprocessor; assumed: a load takes {idle} to {busy}"
     dress(axis, finding, x)
     for label, name in zip(axis.get_yticklabels(), kernels, strict=False):
         if name == yours:

@@ -153,10 +153,20 @@ class FastSimulator:
             self._slice(time, min(SLICE, stop - step))
         return self.snapshot()
 
-    def step(self) -> float:
-        """Take one step, after a sleep if it must; returns when it ends."""
-        self._slice(math.inf, 1)
+    def step(self, until: float = -math.inf) -> float:
+        """Take one step, after a sleep if it must; returns when it ends. until: take more steps
+        that begin before it, as long as the same requests run and none gets its first token."""
+        before = self._state.step
+        if self._state.now < until:
+            self._slice(until, SLICE, True)
+        if self._state.step == before:  # it sleeps until then, or later
+            self._slice(math.inf, 1)
         return self._state.now
+
+    @property
+    def before_last(self) -> tuple[float, int]:
+        """When the newest step began, and how many blocks were free before it."""
+        return self._state.began, self._state.free_before
 
     def snapshot(self) -> Snapshot:
         """Where it stands."""
@@ -193,7 +203,7 @@ class FastSimulator:
         """Of one request: first_scheduled, first_token, finish, and preemptions."""
         return tuple(column[number] for column in self._columns[3:7])
 
-    def _slice(self, until: float, most_steps: int) -> None:
+    def _slice(self, until: float, most_steps: int, to_change: bool = False) -> None:
         function, columns, slots = run, self._columns, self._slots
         seconds, numbers = self._formula
         if self._shall_compile():
@@ -202,7 +212,7 @@ class FastSimulator:
             slots = [np.frombuffer(slot, slot.typecode) for slot in slots]
         self._is_broken = True  # until all of the state is written
         parts = self._rules, self._state, tuple(columns), tuple(slots), seconds, numbers
-        self._state = function(*parts, float(until), most_steps)
+        self._state = function(*parts, float(until), most_steps, to_change)
         if self._state.refused != 1.0:
             raise ValueError(f"step_time(plan) is {self._state.refused}; give seconds above 0")
         self._is_broken = False

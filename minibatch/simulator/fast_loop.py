@@ -44,7 +44,7 @@ class State(NamedTuple):
     many slots. partial: the slot whose prompt is half computed, or -1; partial_computed: its
     computed tokens. free: blocks. computed: tokens in the cache, of all other slots. ended: members
     of a padded batch that have ended. finished: requests. refused: a step time that was not above
-    0, else 1.
+    0, else 1. began, free_before: when the newest step began, and the free blocks before it.
     """
 
     now: float = 0.0
@@ -61,6 +61,8 @@ class State(NamedTuple):
     ended: int = 0
     finished: int = 0
     refused: float = 1.0
+    began: float = 0.0
+    free_before: int = 0
 
 
 def run(
@@ -72,19 +74,23 @@ def run(
     numbers: tuple[float, ...],
     until: float,
     most_steps: int,
+    to_change: bool = False,
 ) -> State:
-    """Take the steps that begin before `until`, at most so many; returns the new state.
+    """Take the steps that begin before `until`, at most so many; returns the new state. to_change:
+    stop also after a step that changes who runs, or brings a first token.
 
     columns: one place for each request; slots: one for each place in the batch, and the wheel and
     the border. Both are written. seconds(numbers, rows, prompt_tokens, context, pairs): of a step.
     """
     size, budget, num_blocks, block_size, padded, constant = rules
     now, base, counted, step, admitted, running, preempted = state[:7]
-    partial, partial_computed, free, computed, ended, finished, refused = state[7:]
+    partial, partial_computed, free, computed, ended, finished, refused = state[7:14]
+    began, free_before = state[14:]
     arrival, prompt, output, first_scheduled, first_token, finish, preemptions, received = columns
     request, made, last_step, linked, earlier, later, vacant, stack, fresh, wheel, border = slots
     num_requests, turn, stop = len(arrival), len(wheel), step + most_steps
     while step < stop and now < until:
+        began, free_before = now, free
         decodes = running - ended - (partial >= 0)
         shall_admit = running == 0 or not padded
         if not padded:
@@ -214,6 +220,9 @@ def run(
             running = ended = computed = 0
             free, earlier[size] = num_blocks, size
         step += 1
+        changed = num_fresh > 0 or running != state.running or finished != state.finished
+        if to_change and (changed or preempted != state.preempted):
+            break
     return State(
         now,
         base,
@@ -229,4 +238,6 @@ def run(
         ended,
         finished,
         refused,
+        began,
+        free_before,
     )

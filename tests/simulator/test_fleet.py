@@ -1,5 +1,6 @@
 """A fleet: engines behind a router, under one virtual clock."""
 
+import math
 import random
 
 import numpy as np
@@ -99,6 +100,30 @@ def test_both_paths_are_the_same_fleet():
     assert (fast.path, slow.path) == ("fast", "engine")
     for name in (*TIMES, "replica", "reached"):
         np.testing.assert_array_equal(getattr(fast, name), getattr(slow, name), name)
+
+
+@settings(max_examples=60, deadline=None)
+@given(fleets, st.sampled_from([None, (1, "prefill"), (1, "decode"), (2, "decode")]), st.booleans())
+def test_many_steps_at_once_change_nothing(drawn, apart, has_blocks):
+    """A replica that takes its steps one by one, with a report after each, gives the same run."""
+
+    def run():
+        fleet = build(**drawn | {"prefix_caching": False})
+        if apart is not None and drawn["num_replicas"] > apart[0]:
+            fleet.apart = mb.fleet.Apart(apart[0], 100_000, 1e9, 0.001, first_token_from=apart[1])
+        fleet.pool["num_blocks"] = 12 if has_blocks else None
+        return fleet.run(traffic)
+
+    traffic = drawn_traffic(drawn["seed"])
+    if drawn["policy"].max_batch_size == 2:
+        apart = None  # only Continuous takes what was computed elsewhere
+    many = run()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("minibatch.simulator.fleet.loop.Loop._alone_until", lambda *_: -math.inf)
+        single = run()
+    for name in (*TIMES, "replica", "reached", "failure"):
+        np.testing.assert_array_equal(getattr(many, name), getattr(single, name), name)
+    assert many.num_steps == single.num_steps
 
 
 def test_the_fast_path_makes_no_engine(monkeypatch):

@@ -62,18 +62,23 @@ class FastBackend:
         self._numbers: list[int] = []  # of the requests, by row
         self._live: dict[int, None] = {}  # rows that have not ended
         self._num_started = self._num_ended = 0
+        self.earlier: tuple[float, float] | None = None
 
     def add(self, job: Job, time: float) -> None:
         """Take a job that has reached the replica at this time."""
         self._live[self.simulator.add(time, job.prompt, job.max_tokens, job.received)] = None
         self._numbers.append(job.number)
 
-    def step(self, time: float) -> float | None:
-        """Begin a forward pass now; returns when it ends, or None if there is nothing to do."""
+    def step(self, time: float, until: float = -math.inf) -> float | None:
+        """Begin a forward pass now; returns when it ends, or None if there is nothing to do.
+        until: as for `FastSimulator.step`; after several passes, `earlier` is before the last."""
         if not self._live:
             return None
-        end = self.simulator.step()
-        self.now = self.simulator.snapshot()
+        before, end = self.now.num_steps, self.simulator.step(until)
+        self.now, self.earlier = self.simulator.snapshot(), None
+        if self.now.num_steps > before + 1:
+            began, num_free = self.simulator.before_last
+            self.earlier = began, self._kv_use(num_free)
         return end
 
     def next_time(self, time: float) -> float | None:
@@ -101,9 +106,12 @@ class FastBackend:
 
     def state(self) -> tuple[int, int, float]:
         """Requests that have left the queue, requests that run, and the share of KV blocks held."""
-        now, total = self.now, self.simulator.num_blocks
-        use = 0.0 if total is None else 1 - now.num_free_blocks / total
-        return now.num_left_queue, now.num_running, use
+        now = self.now
+        return now.num_left_queue, now.num_running, self._kv_use(now.num_free_blocks)
+
+    def _kv_use(self, num_free: int) -> float:
+        total = self.simulator.num_blocks
+        return 0.0 if total is None else 1 - num_free / total
 
     @property
     def num_held_blocks(self) -> int:
@@ -171,6 +179,7 @@ class EngineBackend:
             engine.pool.prefixes = WatchedIndex(engine.pool.num_blocks, engine.pool.block_size)
         policy.blocks = ReceivingBlocks(engine.pool)
         self.changes = engine.pool.prefixes.changes if prefix_caching else []
+        self.earlier = None
         self._waits_for_first: set[int] = set()
         self._started: list[int] = []
         self._cached: dict[str, int] = {}
@@ -191,8 +200,9 @@ class EngineBackend:
             sequence.token_times.append(time)
             self.engine.scheduler.blocks.received.add(sequence)
 
-    def step(self, time: float) -> float | None:
-        """Begin a forward pass now; returns when it ends, or None if there is nothing to do."""
+    def step(self, time: float, until: float = -math.inf) -> float | None:
+        """Begin a forward pass now, and only one; returns when it ends, or None if there is nothing
+        to do."""
         engine = self.engine
         while (due := engine.next_event_time) is not None and due <= time:
             if due > engine.clock.now():

@@ -6,7 +6,8 @@
 
 Events of one time come in this order: what a step brought, changes of replicas, requests, and then
 the steps that begin, so that a step sees all requests of its time, as in one engine. What happens
-to replicas is in scaling.py.
+to replicas is in scaling.py. A replica takes all steps at once up to the next event that could
+concern it; the test that compares this with single steps is the one to run after a change.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ ENDS, CHANGES, COMES, BEGINS = range(4)  # of a step; of a replica; of a request
 WHOLE, PREFILL, DECODE = range(3)  # what a request wants next
 
 
+Event = tuple[float, int, int, Callable[..., None], tuple]  # time, kind, number, act, arguments
+
+
 class Loop:
     """One run of a fleet. routers: for whole requests or prompts, and for what comes after."""
 
@@ -53,7 +57,8 @@ class Loop:
         self.queues: tuple[deque[int], deque[int]] = deque(), deque()  # by is_prefill
         self.queue_lengths, self.incoming = [(0.0, 0)], {}
         self.scaling = Scaling(self, replica)
-        self._heap: list[tuple[float, int, int, Callable[..., None], tuple]] = []
+        self._heap: list[Event] = []
+        self._steps: list[Event] = []  # the events that are a begin or an end of a step
         self._numbers = itertools.count()
 
     def run(self, path: str, why: str) -> FleetRun:
@@ -61,8 +66,9 @@ class Loop:
         self.scaling.begin()
         self._expect(0)
         time = 0.0
-        while self._heap and self.columns.num_open:
-            time, _, _, act, arguments = heapq.heappop(self._heap)
+        while (self._heap or self._steps) and self.columns.num_open:
+            is_step = not self._heap or (self._steps and self._steps[0] < self._heap[0])
+            time, _, _, act, arguments = heapq.heappop(self._steps if is_step else self._heap)
             act(time, *arguments)
         for number in itertools.chain(*self.queues):
             self.columns.fail(number, "no replica")
@@ -70,12 +76,13 @@ class Loop:
 
     def at(self, time: float, kind: int, act: Callable[..., None], *arguments: object) -> None:
         """Expect an event."""
-        heapq.heappush(self._heap, (time, kind, next(self._numbers), act, arguments))
+        heap = self._steps if act in (self._begin, self._end) else self._heap
+        heapq.heappush(heap, (time, kind, next(self._numbers), act, arguments))
 
     @property
     def expects_nothing(self) -> bool:
         """Whether no event is left."""
-        return not self._heap
+        return not (self._heap or self._steps)
 
     # Requests -----------------------------------------------------------------------------------
 
@@ -188,12 +195,25 @@ class Loop:
     def _begin(self, time: float, replica: Replica, epoch: int) -> None:
         if replica.is_busy or replica.epoch != epoch:
             return
-        end = replica.backend.step(time)
+        end = replica.step(time, self._alone_until(replica))
         if end is None:
             self._publish(time, replica)
         else:
             replica.is_busy = True
             self.at(end, ENDS, self._end, replica, epoch)
+
+    def _alone_until(self, replica: Replica) -> float:
+        """Until when no event can concern this replica but the ends of its own steps."""
+        fleet, apart = self.fleet, self.fleet.apart
+        if (fleet.view_age_s or fleet.report_every_s) and fleet.pool["num_blocks"] is not None:
+            return -math.inf  # each step has a report that a router may see later
+        first = math.inf if any(self.queues) else 0  # of other replicas whose steps concern it
+        if apart is not None and replica.number >= apart.num_prefill:
+            first = max(first, apart.num_prefill)
+        others = (event[0] for event in self._steps if event[4][0].number < first)
+        return min(
+            itertools.chain(others, (event[0] for event in self._heap[:1])), default=math.inf
+        )
 
     def _end(self, time: float, replica: Replica, epoch: int) -> None:
         if replica.epoch == epoch:
@@ -213,7 +233,8 @@ class Loop:
             else:
                 self.columns.end(ended, self.fleet.network_s)
         again = replica.backend.next_time(time)
-        if again == time and not (self._heap and self._heap[0][0] == time):
+        heads = self._heap[:1] + self._steps[:1]
+        if again == time and not any(event[0] == time for event in heads):
             self._begin(time, replica, replica.epoch)  # it would be the next event in any case
         elif again is not None:
             self.at(again, BEGINS, self._begin, replica, replica.epoch)

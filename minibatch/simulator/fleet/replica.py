@@ -108,6 +108,15 @@ class Replica:
         self._coming.append((time, num_tokens))
         return True
 
+    def step(self, time: float, until: float) -> float | None:
+        """Begin a forward pass, and more until this time if nothing changes but the blocks in use;
+        returns when the last one ends. The report before the last one is made at once."""
+        end = self.backend.step(time, until)
+        if end is not None and self.backend.earlier is not None:
+            began, kv_use = self.backend.earlier
+            self._reports.append(self._reports[-1]._replace(time=began, kv_use=kv_use))
+        return end
+
     def publish(self, time: float) -> list[Ended]:
         """Report what the last step brought; returns what has ended."""
         backend, ended = self.backend, self.backend.ended()

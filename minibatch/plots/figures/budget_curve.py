@@ -65,7 +65,7 @@ def budget_curve(
     look = {"textcoords": "offset points", "fontsize": TICK, "color": INK}
     axes[0].axhline(1e3 * limit_s, **LIMIT)
     axes[0].annotate("the limit", (budgets[0], 1e3 * limit_s), (0, 5), **look)
-    axes[0].annotate(f"measured again at {chosen:,}", (chosen, 1), (-6, -4), ha="right", va="top",
+    axes[0].annotate(f"measured again at {chosen:,}", (chosen, 0.6), (-6, 0), ha="right",
                      xycoords=axes[0].get_xaxis_transform(), **look)  # fmt: skip
     axes[-1].set_xlabel("max_batch_tokens: most tokens in one step", fontsize=LABEL, color=INK)
     mark(axes[0], guess)

@@ -66,7 +66,7 @@ def waits_by_arrival(
                       fontsize=TICK)  # fmt: skip
     else:
         for axis in axes:
-            axis.set_ylim(-0.16 * longest, 1.08 * longest)  # the ticks of the refused are below
+            axis.set_ylim(-0.16 * longest, 1.08 * max(longest, 1.4 * (limit_s or 0)))
             if limit_s:
                 axis.axhline(limit_s, **LIMIT | {"linewidth": 1.2})
         if limit_s:

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
 from ..core.request import Request
-from ..plots.colours import colour_of, ink_on
+from ..plots.colours import UNFILLED
 from ..simulator.replay import Contiguous, Moment, Paged, replay
 from .frame import event_html
 from .stepping import Stepping
 from .widget_templates import PAGES
 
-WIDTH, LETTER = 1000, 10  # of a strip and of a letter, in pixels
-_numbers = itertools.count()  # an id must be unique in the whole page
+WIDTH, HEIGHT, LETTER = 1000, 50, 10  # of a strip and of a letter, in pixels
+COLUMNS, ROW = 32, 20  # blocks in a row of a grid, and its height
 
 
 @dataclass
 class Bar:
-    """left, width: in pixels. kind: "tokens", "reserved" (filled later), "internal" (never filled),
-    "short" (a hole too short for the next request) or "hole". title: a description in words.
-    middle: of its text."""
+    """left, top, width, height: in pixels. kind: "tokens", "reserved" (filled later), "internal"
+    (never filled), "short" (a hole too short for the next request) or "hole". text: in its middle.
+    title: a description in words."""
 
     left: float
+    top: int
     width: float
+    height: int
     kind: str
-    colour: str
-    ink: str
     text: str
     title: str
-
-    @property
-    def middle(self) -> float:
-        """Where its text is, so that the whole text is inside the strip."""
-        half = LETTER * len(self.text) / 2 + 4
-        return min(max(self.left + self.width / 2, half), WIDTH - half)
 
 
 @dataclass
@@ -45,19 +38,25 @@ class Lane:
 
     name: str
     moment: Moment | None
+    height: int
     bars: list[Bar]
 
 
 class MemoryPlayer(Stepping):
     """A strip for each of `memories`, by name, that all hold the same `requests` in turn
-    (`simulator.replay`). Letters: tokens. Hatched: empty, but a request holds it. Cross-hatched: a
-    hole that is too short for the next request in the queue.
+    (`simulator.replay`); a grid of blocks if the memory has blocks. Blue: tokens. Grey: empty, but
+    a request holds it. Vermillion: a hole that is too short for the next request in the queue.
     """
 
     def __init__(
         self, memories: Mapping[str, Contiguous | Paged], requests: Iterable[Request]
     ) -> None:
         requests = list(requests)
+        self.block_sizes = {
+            name: memory.pool.block_size
+            for name, memory in memories.items()
+            if isinstance(memory, Paged)
+        }
         self.sizes = {name: memory.num_tokens for name, memory in memories.items()}
         self.runs = {name: replay(requests, memory) for name, memory in memories.items()}
         super().__init__([])
@@ -91,62 +90,66 @@ class MemoryPlayer(Stepping):
             name: run[self.position - 1] if 0 < self.position <= len(run) else None
             for name, run in self.runs.items()
         }
-        waits = [n for n, m in moments.items() if m is not None and m.waits_though_enough_is_free]
         words = [
-            f"{n}: {moments[n].waiting[0]} waits although enough memory is free." for n in waits
+            f"{n}: {m.waiting[0]} waits although enough memory is free. It needs {m.needs:,} places"
+            f" in one piece; the holes have {', '.join(f'{len(hole):,}' for hole in m.holes)}."
+            for n, m in moments.items()
+            if m is not None and m.waits_though_enough_is_free
         ]
         title = f"step {self.position:,}" if self.position else "before the first step"
         self.line.value = event_html((title, " ".join(words)))
-        lanes = [Lane(n, m, list(_bars(m, self.sizes[n]))) for n, m in moments.items()]
+        lanes = []
+        for name, moment in moments.items():
+            size, block_size = self.sizes[name], self.block_sizes.get(name)
+            height = ROW * -(-size // (COLUMNS * block_size)) if block_size else HEIGHT
+            bars = _cells(moment, block_size) if block_size else _bars(moment, size)
+            lanes.append(Lane(name, moment, height, list(bars)))
         self.view.value = PAGES.get_template("memory_player.html").render(
             lanes=lanes,
             sizes=self.sizes,
             lengths={name: len(run) for name, run in self.runs.items()},
             position=self.position,
             width=WIDTH,
-            number=next(_numbers),
-            own={r[0]: colour_of(r[0]) for m in moments.values() if m for r in sorted(m.running)},
+            UNFILLED=UNFILLED,
         )
 
 
-def _bars(moment: Moment | None, size: int) -> Iterable[Bar]:
+def _bars(moment: Moment | None, size: int) -> Iterator[Bar]:
+    """One strip: the places of the memory from left to right."""
+    scale = WIDTH / size
+    for place, kind, name, title in _parts(moment):
+        width = len(place) * scale
+        text = name if kind == "tokens" and width > LETTER * len(name) + 6 else ""
+        yield Bar(round(place.start * scale, 1), 0, round(width, 1), HEIGHT, kind, text, title)
+
+
+def _cells(moment: Moment | None, block_size: int) -> Iterator[Bar]:
+    """A grid: a cell for each block that a request holds, with as much blue as it has tokens."""
+    cell = WIDTH / COLUMNS
+    for place, kind, _, title in _parts(moment):
+        if kind in ("hole", "short"):
+            continue
+        block, offset = divmod(place.start, block_size)
+        left = (block % COLUMNS + offset / block_size) * cell
+        width = len(place) / block_size * cell
+        top = block // COLUMNS * ROW
+        yield Bar(round(left, 1), top, round(width, 1), ROW, kind, "", title)
+
+
+def _parts(moment: Moment | None) -> Iterator[tuple[range, str, str, str]]:
+    """Places of the memory with one use: the places, their kind, the holder, and a description."""
     if moment is None:
         return
-    scale = WIDTH / size
-
-    def bar(place: range, kind: str, name: str, title: str) -> Bar:
-        width, colour = len(place) * scale, colour_of(name) if name else ""
-        text = name if kind == "tokens" else f"{len(place):,}" if kind == "short" else ""
-        text = text if width > LETTER * len(text) + (0 if kind == "short" else 6) else ""
-        ink = ink_on(colour) if name else ""
-        return Bar(round(place.start * scale, 1), round(width, 1), kind, colour, ink, text, title)
-
-    for name, places in _runs(moment):
-        place = range(places[0].start, places[-1].stop)
-        yield bar(place, "tokens", name, f"{name}: {len(place):,} tokens")
     for stretch in moment.stretches:
         start, name = stretch.place.start, stretch.name
-        later = range(start + stretch.tokens, start + stretch.useful)
+        filled = range(start, start + stretch.tokens)
+        later = range(filled.stop, start + stretch.useful)
         never = range(later.stop, stretch.place.stop)
-        for kind, place in (("reserved", later), ("internal", never)):
+        for kind, place in (("tokens", filled), ("reserved", later), ("internal", never)):
+            what = "tokens" if kind == "tokens" else f"empty places, {kind}"
             if place:
-                yield bar(place, kind, name, f"{name}: {len(place):,} empty places, {kind}")
+                yield place, kind, name, f"{name}: {len(place):,} {what}"
     for hole in moment.holes:
         short = len(hole) < moment.fits
         title = f"a hole of {len(hole):,}" + f"; the next request needs {moment.fits:,}" * short
-        yield bar(hole, "short" if short else "hole", "", title)
-
-
-def _runs(moment: Moment) -> list[tuple[str, list[range]]]:
-    """The places that hold tokens: those of one request that touch are together."""
-    runs: list[tuple[str, list[range]]] = []
-    for stretch in sorted(moment.stretches, key=lambda stretch: stretch.place.start):
-        start = stretch.place.start
-        held = range(start, start + stretch.tokens)
-        if not held:
-            continue
-        if runs and runs[-1][0] == stretch.name and runs[-1][1][-1].stop == start:
-            runs[-1][1].append(held)
-        else:
-            runs.append((stretch.name, [held]))
-    return runs
+        yield hole, "short" if short else "hole", "", title

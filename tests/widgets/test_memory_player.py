@@ -2,7 +2,6 @@
 
 import minibatch as mb
 from minibatch.memory.contiguous import FirstFit, told_the_length
-from minibatch.plots.colours import colour_of
 from minibatch.simulator.replay import Contiguous, Paged
 
 
@@ -19,7 +18,7 @@ def test_it_says_who_waits_though_enough_is_free_and_draws_the_hole():
     shown.go_to(3)
     assert "enough" not in shown.still  # too little is free
     shown.go_to(8)
-    assert "told: D waits although enough memory is free." in shown.line.value
+    assert "told: D waits although enough memory is free. It needs 120" in shown.line.value
     assert "blocks: 2 requests hold tokens in" in " ".join(
         shown.view.value.replace("</b>", "").split()
     )
@@ -29,21 +28,15 @@ def test_it_says_who_waits_though_enough_is_free_and_draws_the_hole():
     assert shown.position == 8
 
 
-def test_blocks_of_a_request_that_touch_are_one_bar():
+def test_a_memory_of_blocks_is_a_grid_with_a_cell_for_each_block():
     shown = player()
     shown.go_to(1)
     blocks = shown.view.value.rpartition('aria-label="blocks')[2]
-    assert "<title>A: 96 tokens</title>" in blocks  # six blocks of 16
-    assert f'width="{96 * 1000 / 256:.1f}"' in blocks
-
-
-def test_its_legend_names_the_colour_of_everybody_in_memory():
-    shown = player()
-    assert "K and V of" not in shown.view.value  # nobody is in memory yet
-    shown.go_to(3)
-    legend = shown.view.value.rpartition("K and V of")[2]
-    assert [letter for letter in "ABCD" if f">{letter}</span>" in legend] == [*"ABC"]
-    assert all(colour_of(letter) in legend for letter in "ABC")
+    cell = 1000 / 32
+    assert blocks.count("<title>A: 16 tokens</title>") == 6  # A's prompt has 96 tokens
+    assert f'<rect x="{5 * cell:.1f}" y="0" width="{cell:.1f}"' in blocks
+    strips = shown.view.value.partition('aria-label="blocks')[0]
+    assert "<title>A: 96 tokens</title>" in strips
 
 
 def test_it_goes_on_until_the_last_memory_has_served_everybody():

@@ -125,9 +125,3 @@ def describe(figure: Figure, what: str, findings: Iterable[str]) -> None:
 def percent(share: float, digits: int = 0) -> str:
     """ "29 %", as the text of the lessons writes it, of a share of 0.29."""
     return f"{100 * share:.{digits}f} %"
-
-
-def with_conditions(label: str, measured: Iterable[object]) -> str:
-    """An axis label, and below it the `conditions` of the measurements, each once."""
-    conditions = {str(figure.conditions) for figure in measured if figure.conditions}
-    return "\n".join([label, *sorted(conditions)])

@@ -11,27 +11,24 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ...core.records import MemoryUse
-from ..colours import EMPTY, FADED, HATCHES, INK, WASTE, WORK
+from ..colours import EMPTY, INK, UNFILLED, WAITS, WASTE, WORK
 from ..guesses import mark
 from ..picture import TICK, canvas, describe, dress, percent
 
 if TYPE_CHECKING:
     from ...simulator.replay import Moment
 
-PALE = "#FBE9DC"  # not lost yet
-LOST = "#8A3C00"  # waste that not even its holder could use
-PARTS = {  # of a MemoryUse: label, colour, colour of the hatch, hatch
-    "tokens": ("holds K and V", WORK, INK, ""),
-    "reserved": ("reserved: filled later", FADED, "#FFFFFF", "//"),
-    "internal": ("internal: never filled", WASTE, FADED, HATCHES["padding"]),
-    "external": ("external: no request can use it", LOST, WASTE, "++"),
-    "free": ("free", EMPTY, INK, ""),
+PARTS = {  # of a MemoryUse: label and colour
+    "tokens": ("holds K and V", WORK),
+    "reserved": ("reserved", WAITS),
+    "internal": ("internal", UNFILLED),
+    "external": ("external", WASTE),
+    "free": ("free", EMPTY),
 }
-PROMISED = ("promised to running requests", "#C8C8C8", INK, "")  # part of the free places
+PROMISED = ("promised to running requests", "#C8C8C8")  # part of the free places
 EMPTY_PLACES = {"reserved": "filled later", "internal": "never filled", "external": "lost"}
 MOST = 600  # stairs of a panel: more are too fine for a screen, and make a page large
 SEEN = 0.03  # share of the pool: a smaller part is too thin for a label beside the promised places
-PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 2}
 
 
 def memory_use(
@@ -56,17 +53,13 @@ def memory_use(
         axis.set_xlim(0, longest)
         shown = uses[::every]
         edges, bottom = [*range(0, len(uses), every), len(uses)], [0] * len(shown)
-        for part, (_, colour, edge, hatch) in PARTS.items():
+        for part, (_, colour) in PARTS.items():
             values = [getattr(use, part) for use in shown]
-            look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
-            top = _stacked(axis, edges, bottom, values, look)
-            if part in EMPTY_PLACES:
-                unit = f" places {EMPTY_PLACES[part]} (step {{:,}})" if promised is None else ""
-                _number(axis, edges, bottom, values, sum_of(uses[0]), unit)
+            top = _stacked(axis, edges, bottom, values, colour)
+            if part in EMPTY_PLACES and promised is None:
+                _number(axis, edges, bottom, values, sum_of(uses[0]), EMPTY_PLACES[part])
             if part == "free" and kept:
-                _, colour, edge, hatch = PROMISED
-                look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0}
-                ends = _stacked(axis, edges, bottom, kept[::every], look)
+                ends = _stacked(axis, edges, bottom, kept[::every], PROMISED[1])
                 axis.stairs(ends, edges, color=INK, linewidth=0.8)
             bottom = top
         axis.stairs(bottom, edges, color=INK, linewidth=0.8)
@@ -88,12 +81,12 @@ def memory_use(
 def add_legend(figure: Figure, parts: Iterable[str] = PARTS, more: Sequence[Artist] = ()) -> None:
     """A legend: a swatch for each of these parts, then `more`."""
     swatches = [_swatch(*PARTS[part]) for part in parts]
-    figure.legend(handles=[*swatches, *more], loc="outside lower center", ncols=3, frameon=False,
+    figure.legend(handles=[*swatches, *more], loc="outside lower center", ncols=6, frameon=False,
                   fontsize=TICK)  # fmt: skip
 
 
-def _swatch(label: str, colour: str, edge: str, hatch: str) -> Patch:
-    return Patch(facecolor=colour, edgecolor=edge, hatch=hatch, label=label)
+def _swatch(label: str, colour: str) -> Patch:
+    return Patch(facecolor=colour, edgecolor=INK, label=label)
 
 
 def uses_of(run: Sequence[MemoryUse | Moment]) -> list[MemoryUse]:
@@ -119,7 +112,7 @@ def sum_of(use: MemoryUse) -> int:
 def _finding(uses: Sequence[MemoryUse]) -> str:
     taken = sum(sum_of(use) - use.free for use in uses)
     share = total(uses, "tokens") / max(taken, 1)
-    return f"{percent(share)} of the allocated memory holds tokens; {len(uses):,} steps"
+    return f"{percent(share)} of the allocated memory holds tokens"
 
 
 def _finding_of_pool(uses: Sequence[MemoryUse], kept: Sequence[int]) -> str:
@@ -129,12 +122,12 @@ def _finding_of_pool(uses: Sequence[MemoryUse], kept: Sequence[int]) -> str:
 
 
 def _stacked(
-    axis: Axes, edges: list[int], bottom: list[int], values: Sequence[int], look: dict[str, object]
+    axis: Axes, edges: list[int], bottom: list[int], values: Sequence[int], colour: str
 ) -> list[int]:
     """Draw these values on top of `bottom`; returns their upper edges."""
     top = [low + value for low, value in zip(bottom, values, strict=True)]
     if any(values):
-        axis.stairs(top, edges, baseline=bottom, fill=True, **look)
+        axis.stairs(top, edges, baseline=bottom, fill=True, color=colour)
     return top
 
 
@@ -144,17 +137,15 @@ def _number(
     bottom: list[int],
     values: Sequence[int],
     pool: int,
-    what: str = "",
+    what: str,
 ) -> None:
-    """Write the sum of the values where they are largest, if there is room. what: the words after
-    it, with a place for the number of the step."""
+    """Write the sum of the values where they are largest, if there is room, and `what` they are."""
     if max(values) < 0.12 * pool:
         return
     places = [i for i, value in enumerate(values) if value > 0.8 * max(values)]
     if edges[places[-1] + 1] - edges[places[0]] < 0.06 * axis.get_xlim()[1]:
         return  # it would hide the area that it counts
-    at = places[len(places) // 2]
-    edge, last = (0.2 if "{" in what else 0.04) * axis.get_xlim()[1], axis.get_xlim()[1]
-    x, y = min(max(edges[at], edge), last - edge), bottom[at] + values[at] / 2
-    words = f"{values[at]:,}{what.format(edges[at] + 1)}"
-    axis.text(x, y, words, ha="center", va="center", fontsize=TICK, color=INK, bbox=PAPER, zorder=6)
+    at, last = places[len(places) // 2], axis.get_xlim()[1]
+    x, y = min(max(edges[at], 0.2 * last), 0.8 * last), bottom[at] + values[at] / 2
+    words = f"{values[at]:,} places {what}"
+    axis.text(x, y, words, ha="center", va="center", fontsize=TICK, color=INK, zorder=6)

@@ -153,7 +153,7 @@ FINDINGS = {
     ],
     "05_paged_kv_blocks": [
         "on average 325 of 4,096 places hold K and V",
-        "reserve the maximum: 8 % of the allocated memory holds tokens; 2,395 steps",
+        "reserve the maximum: 8 % of the allocated memory holds tokens",
         "blocks of 16: 93.8 % of the pool holds tokens",
         "reserve the maximum at most 2 requests in memory; all fifty are served in 2,395 steps",
         "blocks of 16 at most 39 requests in memory; all fifty are served in 319 steps",

@@ -30,8 +30,8 @@ def test_what_is_taken_and_how_much_of_it_holds_tokens(runs):
     figure = mb.plots.memory_use(runs)
     # 20, 22, 24 and 26 of 64; of 24, 24, 24 and 32
     assert [title(axis) for axis in figure.axes] == [
-        "most: 36 % of the allocated memory holds tokens; 4 steps",
-        "blocks: 88 % of the allocated memory holds tokens; 4 steps",
+        "most: 36 % of the allocated memory holds tokens",
+        "blocks: 88 % of the allocated memory holds tokens",
     ]
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["holds K and V", "reserved: filled later", "internal: never filled", "free"]
@@ -46,12 +46,13 @@ def test_memories_side_by_side_with_what_was_published():
     bars = [bar.get_width() for bar in axis.patches]
     assert sum(bars) == pytest.approx(200)
     assert list(axis.lines[0].get_xdata()) == [20.4, 20.4]
-    assert "K and V in the vLLM paper: 20 %" in [text.get_text() for text in axis.texts]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[-1] == "vLLM paper"
 
 
 def test_it_takes_the_accounts_of_an_engine_too():
     figure = mb.plots.memory_use({"": [MemoryUse(30, 2, 0, 0, 32)] * 3})
-    assert title(figure.axes[0]) == ": 94 % of the allocated memory holds tokens; 3 steps"
+    assert title(figure.axes[0]) == ": 94 % of the allocated memory holds tokens"
 
 
 def test_what_is_promised_is_not_drawn_as_free():
@@ -68,7 +69,6 @@ def test_a_long_run_is_drawn_no_finer_than_a_screen_shows():
     stairs = [patch.get_data() for patch in axis.patches if hasattr(patch, "get_data")]
     assert {len(each.values) for each in stairs} == {599}  # every fourth step
     assert {each.edges[-1] for each in stairs} == {2395}
-    assert title(axis).endswith("2,395 steps")
 
 
 def test_a_token_is_found_through_the_table():

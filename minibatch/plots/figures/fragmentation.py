@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..colours import INK
+from ..colours import INK, ink_on
 from ..guesses import mark, said
-from ..picture import LABEL, TICK, canvas, describe, dress
-from .memory_use import PAPER, PARTS, add_legend, sum_of, total, uses_of
+from ..picture import LABEL, canvas, describe, dress
+from .memory_use import PARTS, add_legend, sum_of, total, uses_of
 
 if TYPE_CHECKING:
     from ...simulator.replay import Moment
@@ -36,28 +36,19 @@ def fragmentation(
         uses = uses_of([moment for moment in run if moment.waiting] or run)
         pool, left = sum(map(sum_of, uses)), 0.0
         shares[name] = 100 * total(uses, "tokens") / pool
-        for part, (_, colour, edge, hatch) in PARTS.items():
+        for part, (_, colour) in PARTS.items():
             width = 100 * total(uses, part) / pool
-            look = {"facecolor": colour, "edgecolor": edge, "hatch": hatch, "linewidth": 0.6}
+            look = {"facecolor": colour, "edgecolor": INK, "linewidth": 0.6}
             axis.barh(y, width, left=left, height=0.58, **look)
-            if width > 3:
-                axis.text(left + width / 2, y, f"{width:.0f}", ha="center", va="center",
-                          fontsize=LABEL, color=INK, bbox=PAPER)  # fmt: skip
+            if width > 7:
+                axis.text(left + width / 2, y, f"{width:.0f} %", ha="center", va="center",
+                          fontsize=LABEL, color=ink_on(colour))  # fmt: skip
             left += width
+    lines = []
     for y, share in enumerate(published):
         if share is not None:
-            axis.plot([share, share], [y + 0.25, y + 0.4], color=INK, linewidth=3, zorder=8)
-            words = f"K and V in the vLLM paper: {share:.0f} %"
-            place = "left" if share < 50 else "right"
-            axis.text(
-                share + (0.7 if share < 50 else -0.7),
-                y + 0.34,
-                words,
-                ha=place,
-                va="top",
-                fontsize=TICK,
-                color=INK,
-            )
+            look = {"color": INK, "linewidth": 3, "label": "vLLM paper"}
+            lines = axis.plot([share, share], [y - 0.38, y + 0.38], **look)
     best, worst = max(shares, key=shares.get), min(shares, key=shares.get)
     finding = f"Tokens fill {shares[worst]:.0f} % ({worst}) to {shares[best]:.0f} % ({best})"
     dress(axis, finding + said(guess), "% of the pool, while a request waits")
@@ -65,7 +56,7 @@ def fragmentation(
     axis.set_ylim(len(runs) - 0.3, -0.4)
     axis.set_xlim(0, 100)
     mark(axis, guess)
-    add_legend(figure)
+    add_legend(figure, more=lines, short=True)
     findings = [f"{name}: {share:.1f} % of the pool holds tokens" for name, share in shares.items()]
     describe(figure, "A bar for each allocator: the use of its memory.", findings)
     return figure

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 PARTS = {  # of a MemoryUse: label and colour
     "tokens": ("holds K and V", WORK),
-    "reserved": ("reserved", WAITS),
-    "internal": ("internal", UNFILLED),
-    "external": ("external", WASTE),
+    "reserved": ("reserved: filled later", WAITS),
+    "internal": ("internal: never filled", UNFILLED),
+    "external": ("external: no request can use it", WASTE),
     "free": ("free", EMPTY),
 }
 PROMISED = ("promised to running requests", "#C8C8C8")  # part of the free places
@@ -78,9 +78,13 @@ def memory_use(
     return figure
 
 
-def add_legend(figure: Figure, parts: Iterable[str] = PARTS, more: Sequence[Artist] = ()) -> None:
-    """A legend: a swatch for each of these parts, then `more`."""
+def add_legend(
+    figure: Figure, parts: Iterable[str] = PARTS, more: Sequence[Artist] = (), short: bool = False
+) -> None:
+    """A legend: a swatch for each of these parts, then `more`. short: only the parts' names."""
     swatches = [_swatch(*PARTS[part]) for part in parts]
+    for swatch in swatches if short else ():
+        swatch.set_label(swatch.get_label().partition(":")[0])
     figure.legend(handles=[*swatches, *more], loc="outside lower center", ncols=6, frameon=False,
                   fontsize=TICK)  # fmt: skip
 

@@ -96,8 +96,8 @@ def decode(query, key_cache, value_cache, block_tables, seq_lens, scale, output)
 # lessons/06_a_paged_attention_kernel.ipynb, "Heads that share"
 #
 # `GROUP` = 2 query heads share a KV head, so they read the same K and V. One thread block
-# computes both query heads: the grid is [rows, kv_heads], with 32 threads. All thread blocks of a
-# row together ask for each sector of K and V once. The output must be as exact as in exercise 6.2,
+# computes both query heads: the grid is [rows, kv_heads], with 32 threads. So, for a
+# row, each sector of K and V is asked for once. The output must be as exact as in exercise 6.2,
 # for KV blocks of any size. Shared memory may contain a tile of tokens of at most 8 KB, but not the
 # whole context.
 #

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ...kernel_lab.report import Report
-from ..colours import COLOURS, FAINT, ink_on
+from ..colours import EMPTY, FAINT, colour_of, ink_on
 from ..picture import SMALL, canvas, describe, dress
 
 SHARED = "#CCCCCC"  # a slot that several rows read
@@ -51,7 +51,7 @@ def block_table_walk(
         for offset in range(block_size):
             rows = readers.get(block * block_size + offset, {})
             first = min(rows, default=None)
-            colour = "white" if first is None else COLOURS[first % len(COLOURS)]
+            colour = EMPTY if first is None else colour_of(chr(65 + first % 26))
             colour = SHARED if len(rows) > 1 else colour
             box = Rectangle((offset, block), 1, 1, facecolor=colour, edgecolor=FAINT, linewidth=0.8)
             if len(rows) > 1:

@@ -168,7 +168,7 @@ FINDINGS = {
         "64 of 64 blocks are free; in block 0, 0 of 16 tokens have lost their K and V",
         "All four engines generate the same tokens.",
         "All block sizes give the same tokens: True",
-        "Blocks of 16: 4 % empty, 6 entries per 100 tokens, 98 % of the prefix shared",
+        "Blocks of 16: 4 % is empty, 98 % of the prefix can be shared",
         "63 blocks have holders; 59 of them have several. Without sharing: 240 blocks.",
         "tokens computed for C and its forks in that step: [1, 6, 6, 6]",
         "with the check: request 'F' would write into block",

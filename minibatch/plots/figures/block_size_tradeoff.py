@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ...core.request import Request
 from ...memory.contiguous import final_length
-from ..colours import INK, PROTAGONISTS, WASTE
+from ..colours import FAINT, INK, WASTE
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, describe, dress
 
@@ -23,7 +23,7 @@ def block_size_tradeoff(
     ax: Axes | None = None,
 ) -> Figure:
     """Three curves by block size, in percent: the empty part of the blocks that `requests` hold,
-    over their whole lives; table entries read per 100 tokens of K; and the part of a common prefix
+    over their whole lives; table entries, of the number of tokens; and the part of a common prefix
     of `prefix` tokens that can be reused, which is its full blocks.
 
     requests: prompts are lists of ids, and each request generates its max_tokens. guess: the name
@@ -38,14 +38,13 @@ def block_size_tradeoff(
         reusable.append(100 * (prefix // size * size) / prefix)
     figure, (axis,) = canvas(1, ax, height=3.4)
     lines = (  # with a label at a place along the line, and its distance in points
-        ("% of the allocated memory\nthat is empty", waste, WASTE, "s-", 0.64, (-14, 16), "right"),
-        ("table entries for 100 tokens", entries, PROTAGONISTS[2], "^--", 0.1, (10, 0), "left"),
-        (f"% of a common prefix of\n{prefix} tokens that can be shared", reusable, PROTAGONISTS[0],
-         "o-.", 0.27, (4, -33), "left"),
+        ("empty part\nof the memory", waste, WASTE, "s-", 0.64, (-9, 16), "right"),
+        ("table entries,\nof the tokens", entries, FAINT, "^--", 0.1, (12, 4), "left"),
+        (f"part of a {prefix}-token\nprefix that can be shared", reusable, "#0072B2", "o-.", 0.36,
+         (22, -50), "left"),
     )  # fmt: skip
     for label, values, colour, style, place, offset, side in lines:
-        axis.plot(sizes, values, style, color=colour, linewidth=2.5, markersize=9,
-                  markeredgecolor=INK)  # fmt: skip
+        axis.plot(sizes, values, style, color=colour, linewidth=2.5, markersize=7)
         i = round(place * (len(sizes) - 1))
         axis.annotate(label, (sizes[i], values[i]), offset, textcoords="offset points", ha=side,
                       va="center", fontsize=LABEL, color=INK)  # fmt: skip
@@ -55,10 +54,10 @@ def block_size_tradeoff(
     at = sizes.index(16) if 16 in sizes else len(sizes) // 2
     axis.axvspan(sizes[at] / 1.25, sizes[at] * 1.25, color=INK, alpha=0.1)
     finding = (
-        f"Blocks of {sizes[at]}: {waste[at]:.0f} % empty, {entries[at]:.0f} entries per 100 "
-        f"tokens, {reusable[at]:.0f} % of the prefix shared"
+        f"Blocks of {sizes[at]}: {waste[at]:.0f} % is empty, {reusable[at]:.0f} % of the prefix "
+        "can be shared"
     )
-    dress(axis, finding + said(guess), "tokens in a block", "% or table entries")
+    dress(axis, finding + said(guess), "tokens in a block", "%")
     mark(axis, guess)
     describe(figure, "Three curves against the block size.", [finding])
     return figure

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch, Rectangle
 
-from ..colours import EMPTY, FAINT, INK, colour_of, ink_on
+from ..colours import EMPTY, FAINT, INK, WORK, colour_of, ink_on
 from ..picture import LABEL, SMALL, TITLE, Picture, describe, dress
 
 if TYPE_CHECKING:
@@ -109,8 +109,7 @@ def _pool(axis: Axes, engine: Engine, request_id: str, slot: int | None) -> None
             holders.setdefault(block_id, []).append(sequence.request_id)
     for block_id in range(pool.num_blocks):
         names = holders.get(block_id, [])
-        first = request_id if request_id in names else names[0] if names else ""
-        colour = colour_of(first) if first else EMPTY
+        colour = colour_of(request_id) if request_id in names else WORK if names else EMPTY
         axis.add_patch(
             Rectangle((block_id, 0), 1, 1, facecolor=colour, edgecolor=INK, linewidth=0.8)
         )

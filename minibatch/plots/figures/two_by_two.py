@@ -11,12 +11,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from ...engine.trace import Trace
-from ..colours import INK, PROTAGONISTS, WORK
+from ..colours import EMPTY, INK, WORK
 from ..guesses import said
 from ..picture import LABEL, SMALL, TICK, TITLE, Picture, describe
 
 ARROW = {"arrowstyle": "-|>", "color": INK, "linewidth": 2.5, "mutation_scale": 22}
-PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 BOX = {"facecolor": "white", "edgecolor": INK, "boxstyle": "round,pad=0.3"}
 
 NARROW = 0.25  # of the whole bar; words do not fit into less
@@ -53,9 +52,9 @@ def two_by_two(traces: Mapping[str, Mapping[str, Trace]], *, guess: str | None =
     axis.text(2.5, 1.6, f"× {whole:.1f}", ha="center", va="center", fontsize=TITLE, bbox=BOX,
               color=INK, weight="bold")  # fmt: skip
     finding = f"Both ideas give {whole:.1f} times the tokens/s of the baseline{said(guess)}"
-    axis.set_title(finding, loc="left", fontsize=TITLE, color=INK, pad=34)
+    axis.set_title(finding, loc="left", fontsize=TITLE, color=INK, pad=26)
     axis.set_xlim(-1.15, 5.05)
-    axis.set_ylim(3.25, -0.25)
+    axis.set_ylim(3.6, -0.25)
     axis.axis("off")
     cells = [
         f"{row}, {column}: {_rate(trace):.0f} tokens/s"
@@ -82,14 +81,13 @@ def _orders(
         words = [f"{name} × {factor:.2f}" for name, factor in zip(names, steps, strict=True)]
         left = 1.0
         for name, factor, word in zip(names, steps, words, strict=True):
-            colour, hatch = (WORK, "") if name == rows[1] else (PROTAGONISTS[1], "//")
+            colour = WORK if name == rows[1] else EMPTY
             axis.barh(place, left * factor - left, left=left, height=0.62, color=colour,
-                      edgecolor=INK, hatch=hatch)  # fmt: skip
+                      edgecolor=INK)  # fmt: skip
             at, side = left * factor**0.5, "center"
             if log(factor) / log(most / least) < NARROW or min(steps) < 1:
                 at, side = (least, "left") if word == words[0] else (most, "right")
-            axis.text(at, place, word, ha=side, va="center", fontsize=TICK, color=INK,
-                      bbox=PAPER)  # fmt: skip
+            axis.text(at, place, word, ha=side, va="center", fontsize=TICK, color=INK)  # fmt: skip
             left *= factor
         found.append(", then ".join(words))
     axis.set_xscale("log")
@@ -109,11 +107,10 @@ def _orders(
 
 def _cell(axis: Axes, x: float, y: float, trace: Trace, last: bool) -> float:
     rate, most = _rate(trace), max(len(step.rows) for step in trace.steps)
-    edge, thick = (PROTAGONISTS[0], 6) if last else (INK, 1.2)
-    look = {"edgecolor": edge, "linewidth": thick}
+    look = {"edgecolor": INK, "linewidth": 3.5 if last else 1.2}
     axis.add_patch(Rectangle((x, y), 2, 1.2, facecolor=WORK, **look))
     axis.text(x + 1, y + 0.45, f"{rate:,.0f} tokens/s", ha="center", va="center", fontsize=20)
-    words = f"up to {most} at once, {len(trace.steps):,} steps"
+    words = f"up to {most} requests at once"
     axis.text(x + 1, y + 0.92, words, ha="center", va="center", fontsize=SMALL)
     return rate
 

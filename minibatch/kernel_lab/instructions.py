@@ -88,14 +88,11 @@ class Entry:
         """The requests for a sector; their two factors, if several thread blocks ask for it, with
         so many digits that their product is right."""
         requests = f"{self.requests:.1f}"
-        if self.is_broadcast:
-            return f"{requests}, broadcasts"
-        for digits in (1, 2):
-            factors = [f"{each:.{digits}f}" for each in (self.by_others, self.within)]
-            if f"{float(factors[0]) * float(factors[1]):.1f}" == requests:
-                break
-        product = " = {} thread blocks × {}".format(*factors)
-        return requests + product * (self.by_others > 1)
+        if self.is_broadcast or self.by_others <= 1:
+            return requests + ", broadcasts" * self.is_broadcast
+        product = round(self.by_others, 1) * round(self.within, 1)
+        digits = 1 if f"{product:.1f}" == requests else 2
+        return f"{requests} = {self.by_others:.{digits}f} thread blocks × {self.within:.{digits}f}"
 
     def __str__(self) -> str:
         bytes_read = f"{self.used:,} bytes used of {self.touched:,} touched"

@@ -13,9 +13,14 @@
     routing.py    our router as one of Ray's: who gets the next request
     views.py      what our router knows of each replica: a report, and what was sent since
     report.py     what a replica reports of itself
+    live.py       `live()`: record.py in .venv-ray, from a notebook
     record.py     two replicas under traffic, one killed: makes recorded.json, for the lesson
     compare.py    Ray's own prefix router against ours: makes compared.json
 
 A request's way: Ray's HTTP proxy, the ingress, the router there, a replica; its tokens go back the
 same way. Only files of this room import ray, and only when it is used.
 """
+
+from .live import live
+
+__all__ = ["live"]

@@ -1,6 +1,6 @@
 """Two replicas under steady traffic, one of them killed: what a client sees of it, as JSON.
 
-    python -m minibatch.ray_serve.record     # in .venv-ray; writes recorded.json beside this file
+    python -m minibatch.ray_serve.record [FILE]     # in .venv-ray; or recorded.json here
 
 The lesson shows the committed one, so that it reads without Ray. A token's time is not kept: a
 request's first and last are, at the client.
@@ -93,8 +93,9 @@ def machine() -> str:
     return f"{platform.machine()}, {os.cpu_count()} cores, load {load}"
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Record, and write the file."""
+    file = Path(arguments[0]) if arguments else RECORDED
     busy = machine()
     begun = time.perf_counter()
     deployment = Deployment(engine=EngineSettings(num_blocks=512), replicas=2)
@@ -115,10 +116,10 @@ def main() -> int:
     }
     rows = ",\n".join(json.dumps(each) for each in content.pop("requests"))
     head = json.dumps(content, indent=1)[:-2]
-    RECORDED.write_text(f'{head},\n "requests": [\n{rows}\n]}}\n', encoding="utf-8")
-    print(f"{len(recording.requests)} requests; wrote {RECORDED}")
+    file.write_text(f'{head},\n "requests": [\n{rows}\n]}}\n', encoding="utf-8")
+    print(f"{len(recording.requests)} requests; wrote {file}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -195,7 +195,7 @@ TABLE = (
     Claim(
         "DistServe / vLLM",
         "7.4 × requests, 12.6 × tighter limits",
-        "it needs several engines: lesson 13 simulates its smallest experiment",
+        "the best of several models and parallelisms; lesson 13 simulates its smallest experiment",
         "OPT-13B to 175B, TTFT and TPOT limits at 90 % attainment",
         "Zhong et al., OSDI 2024",
     ),

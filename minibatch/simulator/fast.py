@@ -199,6 +199,10 @@ class FastSimulator:
         del known["received"]
         return known
 
+    def is_finished(self, number: int) -> bool:
+        """Whether this request has its last token."""
+        return not math.isnan(self._columns[5][number])
+
     def row(self, number: int) -> tuple[float, float, float, int]:
         """Of one request: first_scheduled, first_token, finish, and preemptions."""
         return tuple(column[number] for column in self._columns[3:7])

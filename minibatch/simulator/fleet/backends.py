@@ -98,11 +98,10 @@ class FastBackend:
             return []
         self._num_ended = self.now.num_finished
         known = itertools.takewhile(self.simulator.num_admitted.__gt__, self._live)  # rows in order
-        rows = {row: self.simulator.row(row) for row in known}
-        done = {row: times for row, times in rows.items() if not math.isnan(times[2])}
+        done = [row for row in known if self.simulator.is_finished(row)]
         for row in done:
             del self._live[row]
-        return [Ended(self._numbers[row], *times) for row, times in done.items()]
+        return [Ended(self._numbers[row], *self.simulator.row(row)) for row in done]
 
     def state(self) -> tuple[int, int, float]:
         """Requests that have left the queue, requests that run, and the share of KV blocks held."""

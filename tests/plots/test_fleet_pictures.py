@@ -20,11 +20,9 @@ def title(figure, panel=0):
 def test_tails_of_queues_name_their_p99():
     keep("two", 9)
     figure = mb.plots.queue_tails({"one": range(1, 101), "two": range(2, 202, 2)}, guess="two")
-    assert (
-        title(figure)
-        == "1 request in 100 waits longer than 99 s (one), 198 s (two); your guess: 9 s"
-    )
-    assert title(figure) in figure.alt
+    found = "Two: 1 request in 100 waits 2.0 × as long as with one; your guess: 9 s"
+    assert title(figure) == found
+    assert f"{found}. one: p99 99 s. two: p99 198 s." in figure.alt
 
 
 def run_of(replicas, cached=0):
@@ -36,29 +34,29 @@ def run_of(replicas, cached=0):
     return run
 
 
+def lanes(figure):
+    return [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+
+
 def test_the_hot_replica_is_named():
     figure = mb.plots.replica_loads(run_of([0, 1, 1, 1, 1, 1], cached=40), name="Affinity")
-    assert "Affinity: the busiest of 2 replicas has 1.7 × the mean number of requests" in figure.alt
-    assert "40 % of all prompt tokens were cached" in figure.alt
-    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [
-        "0\nmean 1.0",
-        "1, hot\nmean 5.0",
-    ]
+    assert "Affinity: the busiest of 2 replicas has 1.7 × the mean" in figure.alt
+    assert "replica 0: 1.0 requests, replica 1: 5.0 requests" in figure.alt
+    assert lanes(figure) == ["replica 0", "replica 1, hot"]
     words = [text.get_text() for text in figure.axes[1].texts]
-    assert words == ["1\n40 % cached", "5\n40 % cached"]
+    assert words == ["1, 40 % cached", "5, 40 % cached"]
 
 
 def test_equal_loads_have_no_hot_replica():
-    figure = mb.plots.replica_loads(run_of([0, 1]))
-    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [
-        "0\nmean 1.0",
-        "1\nmean 1.0",
-    ]
+    assert lanes(mb.plots.replica_loads(run_of([0, 1]))) == ["replica 0", "replica 1"]
 
 
 def test_a_full_lane_can_be_the_same_in_several_figures():
-    figure = mb.plots.replica_loads(run_of([0, 1]), full=7)
-    assert title(figure) == "full height: 7 requests at the same time"
+    alone, common = (mb.plots.replica_loads(run_of([0, 1]), full=full) for full in (None, 7))
+    heights = [figure.axes[0].collections[0].get_datalim(figure.axes[0].transData).height
+               for figure in (alone, common)]  # fmt: skip
+    assert heights == pytest.approx([0.85, 0.85 / 7])
+    assert title(common) == "requests, waiting and running: at most 1 at a replica"
 
 
 def test_a_replica_without_requests_has_no_cached_share():
@@ -77,14 +75,14 @@ def test_the_worst_moment_is_in_the_title():
     run.reached[2] = 5.0
     run.reached[3] = 3.0
     figure = mb.plots.replica_loads(run, name="Old", worst=True)
-    assert "Old: at the worst moment (dotted), one replica has 2 of " in figure.alt
+    assert "Old: at the worst moment, one replica has 2 of " in figure.alt
 
 
 def test_an_old_view_is_worse_than_none_from_an_age_on():
     lines = {"Least": {0: [1, 1], 10: [2, 2], 100: [9, 8]}, "Two": {0: [1, 1], 100: [2, 2]}}
     figure = mb.plots.stale_views(lines, [3, 3])
-    found = "Medians: Least is worse than Random from 100 ms on, Two is not worse at any tested age"
-    assert title(figure) == found
+    assert title(figure) == "Least is worse than Random from 100 ms on"
+    assert "Two is not worse at any tested age" in figure.alt
 
 
 def test_goodput_is_where_a_line_falls_below_the_goal():
@@ -94,21 +92,16 @@ def test_goodput_is_where_a_line_falls_below_the_goal():
     assert "long: ≥ 2 (apart), 1.5 (mixed) a second per replica" in figure.alt
     assert "short: 1.7 (mixed), 0 (apart) a second per replica" in figure.alt
     assert [title(figure, panel) for panel in (0, 1)] == ["long", "short"]
-    legends = [[text.get_text() for text in axis.get_legend().texts] for axis in figure.axes]
-    assert legends == [["mixed: 1.5", "apart: ≥ 2"], ["mixed: 1.7", "apart: 0"]]
+    marks = [[text.get_text() for text in axis.texts] for axis in figure.axes]
+    assert marks == [["1.5", "≥ 2"], ["1.7", "0"]]
 
 
 def test_a_day_has_its_money_and_its_waits():
     traffic = mb.fleet.day(3.0, seconds=100, lengths=Lengths.equal(10, 5), seed=1)
-    runs = {str(n): mb.Fleet(mb.Continuous(4), 0.1, n).run(traffic) for n in (1, 3)}
+    runs = {str(n): mb.Fleet(mb.Continuous(4), 0.1, n).run(traffic) for n in (3, 1)}
     figure = mb.plots.autoscaled_day(runs, price_per_hour=3600.0, limit_s=1.0)
-    costs = [run.cost_per_million(3600.0) for run in runs.values()]
-    assert (
-        title(figure, 1)
-        == f"Replicas; a million tokens cost ${costs[0]:.2f} (1), ${costs[1]:.2f} (3)"
-    )
-    assert title(figure, 2).startswith("p99 TTFT of the day: ")
-    assert figure.axes[1].lines[1].get_ydata().max() == pytest.approx(3.08)  # shifted
+    assert title(figure) == "“1” costs 67 % less than “3”"
+    assert "p99 TTFT of the day: " in figure.alt
 
 
 def test_what_a_kill_did_is_in_the_title():
@@ -117,8 +110,6 @@ def test_what_a_kill_did_is_in_the_title():
     cut = {**told, "end": "the replica has ended", "sent_s": 2.0, "last_s": 3.0}
     recorded = {"requests": [told, cut, late], "kill": {"at_s": 2.5, "replica": "a"}}
     figure = mb.plots.recorded_replicas(recorded)
-    assert title(figure) == (
-        "A replica was killed at 2 s: 1 of 3 requests ended with an error,\n"
-        "and a new replica answers from 7 s on"
-    )
+    assert title(figure) == "A replica is killed: an error ends 1 of 3 answers"
+    assert "The kill: at 2 s. A new replica answers from 7 s on" in figure.alt
     assert "replica 0: 2 requests" in figure.alt

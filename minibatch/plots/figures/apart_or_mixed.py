@@ -10,41 +10,43 @@ from matplotlib.figure import Figure
 
 from ..colours import COLOURS, INK
 from ..guesses import mark
-from ..picture import LABEL, TICK, canvas, describe, dress, percent
+from ..picture import LABEL, TICK, TITLE, canvas, describe, dress, percent
 
 LOOKS = ((COLOURS[2], "-", "o"), (COLOURS[4], "--", "s"), (COLOURS[6], "-.", "^"))
-SIZES = 12, 16, 20  # of the hollow marks, so that all can be seen at one point
 
 
 def apart_or_mixed(
     shares: Mapping[str, Mapping[str, Mapping[float, float]]],
     *,
     goal: float = 0.9,
-    slo: str = "",
+    title: str = "",
     guess: str | None = None,
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """A panel for each mix of prompts and answers, a line for each fleet; a large hollow mark is
-    where it falls below the goal: its goodput. The legend below each panel has the goodputs.
+    """A panel for each mix of prompts and answers, a line for each fleet. A mark with a number is
+    where it falls below the goal: its goodput.
 
     shares: 0 to 1, by mix, by fleet, and by requests per second and replica. goal: the share that
-    defines goodput. slo: its text, above the panels. guess: the name of a predicted rate, for the
+    defines goodput. title: above the panels. guess: the name of a predicted rate, for the
     first panel. ax: one Axes a panel.
     """
-    figure, axes = canvas(len(shares), ax, height=4.6, beside=True)
+    figure, axes = canvas(len(shares), ax, height=3.9, beside=True)
     findings = []
+    known = {rate for fleets in shares.values() for line in fleets.values() for rate in line}
     for axis, (mix, fleets) in zip(axes, shares.items(), strict=True):
         goodputs, ends = {}, {}
-        looks = zip(fleets.items(), LOOKS, SIZES, strict=False)
-        for (name, line), (colour, style, marker), size in looks:
+        for (name, line), (colour, style, marker) in zip(fleets.items(), LOOKS, strict=False):
             rates = sorted(line)
             values = np.array([100 * line[rate] for rate in rates])
             goodputs[name] = _last_within(rates, values, 100 * goal)
             ends[name] = f"{'≥ ' * bool(values.min() >= 100 * goal)}{goodputs[name]:.2g}"
-            axis.plot(rates, values, color=colour, linestyle=style, marker=marker, linewidth=2.4,
-                      markersize=6, markeredgecolor=INK, label=f"{name}: {ends[name]}")  # fmt: skip
-            axis.plot(goodputs[name], 100 * goal, marker, color=colour, markersize=size,
-                      markeredgewidth=2.4, fillstyle="none", zorder=5)  # fmt: skip
+            axis.plot(rates, values, color=colour, linestyle=style, linewidth=2.4)
+            at = goodputs[name], 100 * goal
+            axis.plot(*at, marker, color=colour, markersize=10, markeredgecolor=INK)
+            axis.annotate(ends[name], at, (8, 0), textcoords="offset points", va="bottom",
+                          fontsize=LABEL, color=INK)  # fmt: skip
+            axis.plot([], color=colour, linestyle=style, marker=marker, markersize=10,
+                      markeredgecolor=INK, linewidth=2.4, label=name)  # fmt: skip
         axis.axhline(100 * goal, color=INK, linestyle=":", linewidth=1)
         numbers = [f"{ends[name]} ({name})" for name in sorted(goodputs, key=goodputs.get)[::-1]]
         findings.append(f"{mix}: {', '.join(numbers)} a second per replica")
@@ -52,11 +54,12 @@ def apart_or_mixed(
         dress(axis, mix, "requests a second per replica", within)
         axis.title.set_fontsize(LABEL)
         axis.set_ylim(0, 106)
-        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), frameon=False, fontsize=TICK,
-                    title=f"{100 * goal:.0f} % in time up to", title_fontsize=TICK)  # fmt: skip
+        axis.set_xlim(min(known) - 0.2, max(known) + 0.2)
     mark(axes[0], guess)
-    if slo:
-        figure.suptitle(f"In time: {slo}", x=0.01, ha="left", fontsize=LABEL, color=INK)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+                  frameon=False, fontsize=TICK)  # fmt: skip
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE, color=INK)
     describe(figure, f"Lines of the share in time over the load. Goal: {percent(goal)}.", findings)
     return figure
 

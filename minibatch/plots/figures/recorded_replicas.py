@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from ..colours import COLOURS, INK, LIMIT, WASTE
 from ..picture import TICK, canvas, describe, dress
@@ -16,8 +15,8 @@ WHOLE = "whole"  # the end of an answer without an error
 
 
 def recorded_replicas(recorded: Mapping[str, object], *, ax: Axes | None = None) -> Figure:
-    """A mark for each request: when it was sent, how long its answer took (logarithmic), and which
-    replica gave it. A cross is an answer that ended with an error; a line is the kill.
+    """A mark for each request: when it was sent, how long its answer took, and which replica
+    gave it. A cross is an answer that ended with an error; a line is the kill.
 
     recorded: of `python -m minibatch.ray_serve.record`, as in ray_serve/recorded.json.
     """
@@ -39,20 +38,21 @@ def recorded_replicas(recorded: Mapping[str, object], *, ax: Axes | None = None)
                   textcoords="offset points", va="top", fontsize=TICK, color=INK)  # fmt: skip
     first = {name: min(_sent(requests, name)) for name in names}
     new = [time for time in first.values() if time > kill["at_s"]]
-    ended = f"{len(broken)} of {len(requests)} requests ended with an error"
-    title = f"A replica was killed at {kill['at_s']:.0f} s: {ended}"
+    title = f"A replica is killed: an error ends {len(broken)} of {len(requests)} answers"
+    lines = [f"The kill: at {kill['at_s']:.0f} s"]
     if new:
-        title += f",\nand a new replica answers from {min(new):.0f} s on"
+        lines.append(f"A new replica answers from {min(new):.0f} s on")
     dress(axis, title, "time when the request was sent, seconds", "seconds until the answer ends")
-    axis.set_yscale("log")
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_ylim(0, None)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=4,
                   frameon=False, fontsize=TICK)  # fmt: skip
     counts = [
         f"replica {i}: {sum(each.get('replica') == name for each in requests)} requests"
         for i, name in enumerate(names)
     ]
-    describe(figure, "A mark for each request, over the time when it was sent.", [title, *counts])
+    describe(
+        figure, "A mark for each request, over the time when it was sent.", [title, *lines, *counts]
+    )
     return figure
 
 

@@ -72,5 +72,6 @@ class WindowSlider(WithStill):
 
 
 def _seconds(stream: Sequence[Request]) -> tuple[float, float]:
-    """From the arrival of the first request that is drawn to the arrival after the last one."""
-    return stream[FIRST - 1].arrival_time, stream[LAST].arrival_time
+    """From the first arrival that is drawn until most of these requests have their batch."""
+    start, end = (stream[i - 1].arrival_time for i in (FIRST, LAST))
+    return start, min(max(start + 8, end + 3), stream[LAST].arrival_time)

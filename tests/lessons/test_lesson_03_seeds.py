@@ -65,7 +65,7 @@ def says():
 
 
 def test_static_batches_serve_as_many_as_the_load_counts_by(says):
-    says("Here static batches of eight serve about 1.6 requests a second")
+    says("runs for its 200 steps (5 s): at most about 1.6 requests a second.")
     engine = mb.Engine(mb.PretendModel(), mb.Static(8), clock=mb.VirtualClock(0.025))
     done = engine.run(mb.workload.agents(engine.model, n=16))
     assert len(done) / engine.clock.now() == pytest.approx(1.6)
@@ -109,7 +109,7 @@ def test_no_window_moves_the_99th_percentile_of_independent_arrivals(seeds, says
 
 
 def test_in_bursts_the_unluckiest_gain_by_a_window_that_wins_nothing_on_average(seeds, says):
-    says("A window of 2 s does not bring first tokens sooner on average, but the 99th percentile")
+    says("A window of 2 s does not lower the mean, but it lowers the 99th percentile")
     none, two = (first_tokens(seeds, "bursts", 0.3, w) for w in (0, 2))
     assert in_streams(two, none) < NEARLY_ALL
     none, two = (unluckiest(seeds, "bursts", 0.3, w) for w in (0, 2))
@@ -117,8 +117,7 @@ def test_in_bursts_the_unluckiest_gain_by_a_window_that_wins_nothing_on_average(
 
 
 def test_the_price_of_a_window_shrinks_as_the_load_grows(seeds, says):
-    says("As the load grows, a window of 4 s brings later first tokens in fewer streams: 30 at 0.3")
-    says("23 at 0.7, 15 at 0.9.")
+    says("With a window of 4 s, the count grows with the load")
 
     def price(load):
         pair = (first_tokens(seeds, "independent", load, w) for w in (4, 0))
@@ -133,7 +132,7 @@ def test_the_price_of_a_window_shrinks_as_the_load_grows(seeds, says):
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
 def test_no_window_is_sooner_with_independent_arrivals(seeds, says, load):
-    says("With independent arrivals, these thirty streams show no reliable gain for first tokens")
+    says("With independent arrivals it brings no reliable gain for first tokens")
     none = first_tokens(seeds, "independent", load, 0)
     for window in WINDOWS[1:]:
         assert in_streams(first_tokens(seeds, "independent", load, window), none) < NEARLY_ALL
@@ -141,7 +140,9 @@ def test_no_window_is_sooner_with_independent_arrivals(seeds, says, load):
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
 def test_a_window_of_two_seconds_saves_machine_seconds_at_each_load(seeds, says, load):
-    says("A window of 2 s saves machine seconds in nearly all streams at loads of 0.3, 0.7 and 0.9")
+    says(
+        "A window of 2 s saves machine seconds in nearly all streams, also at loads of 0.7 and 0.9"
+    )
     none, two = (machine(seeds, "independent", load, w) for w in (0, 2))
     assert in_streams(two, none) >= NEARLY_ALL
 
@@ -157,15 +158,8 @@ def served_by_rows(name, load, window):
     return mb.streams.outcomes(lambda: mb.Dynamic(8, window), requests, step_time=half_as_long)
 
 
-@pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
-def test_it_also_saves_them_if_a_step_takes_longer_with_more_rows(seeds, says, load):
-    says("(The window also saves machine seconds if a step takes twice as long with eight rows")
-    none, two = ([o.machine_s for o in served_by_rows("independent", load, w)] for w in (0, 2))
-    assert in_streams(two[seeds], none[seeds]) >= NEARLY_ALL
-
-
 def test_then_a_window_costs_more_and_gains_less_for_first_tokens(seeds, says):
-    says("so this simulation makes windows look too good for first tokens.")
+    says("so for first tokens windows look better here than they are.")
     for name, window in (("independent", 2), ("bursts", 0.5)):
         by_rows = [[o.ttft_s for o in served_by_rows(name, 0.3, w)][seeds] for w in (0, window)]
         fixed = [first_tokens(seeds, name, 0.3, w) for w in (0, window)]
@@ -175,19 +169,8 @@ def test_then_a_window_costs_more_and_gains_less_for_first_tokens(seeds, says):
         assert in_streams(later_here, later) >= NEARLY_ALL
 
 
-def test_it_saves_most_where_the_load_is_low(seeds, says):
-    says("The saving is largest at 0.3")
-
-    def saved(load):
-        pair = (machine(seeds, "independent", load, w) for w in (0, 2))
-        return [none - two for none, two in zip(*pair, strict=True)]
-
-    assert in_streams(saved(0.7), saved(0.3)) >= NEARLY_ALL
-    assert in_streams(saved(0.9), saved(0.3)) >= NEARLY_ALL
-
-
 def test_in_bursts_a_window_as_long_as_a_burst_is_sooner_in_every_stream_and_less_work(seeds, says):
-    says("First tokens come sooner than without a window in every stream, and the machine")
+    says("With a window of half a second the six start together.")
     none, half = (first_tokens(seeds, "bursts", 0.3, w) for w in (0, 0.5))
     assert in_streams(half, none) == 30
     none, half = (machine(seeds, "bursts", 0.3, w) for w in (0, 0.5))
@@ -225,8 +208,8 @@ class Rule(mb.Dynamic):
 
 
 def test_the_newest_s_clock_with_an_end_is_good_in_both_kinds_of_traffic(seeds, says):
-    says("With bursts, this rule brings earlier first tokens than no window, in every stream")
-    says("For these bursts a window of half a second is better than this rule")
+    says("With bursts, this rule brings earlier first tokens than no window.")
+    says("For these bursts a window of half a second is best")
     rule = {
         name: [o.ttft_s for o in mb.streams.outcomes(lambda: Rule(8, 2), traffic(name, 0.3)[seeds])]
         for name in ("independent", "bursts")

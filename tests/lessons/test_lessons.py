@@ -127,7 +127,7 @@ FINDINGS = {
         "The same agents start at the same times",
     ],
     "04_continuous_batching": [
-        "553 of them padding",
+        "553 of 8 × 80 cells are padding",
         "the same next tokens: True",
         "No prompt reads another: 13,365 of 52,900 pairs are allowed",
         "D leaves, E joins; B leaves, F joins: 7 steps, no padding rows",

@@ -66,7 +66,7 @@ def test_departures_of_some_seconds_count_only_their_batches(trace):
 def test_a_legend_has_only_what_is_drawn(trace):
     figure = mb.plots.departures(trace, between=(8.0, 14.0))  # D waits for its window
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == ["yields a token", "waits, machine idle", "arrival"]
+    assert labels == ["yields a token", "waits, machine idle"]
 
 
 def test_departures_name_no_window_where_nobody_is_held_back():
@@ -127,12 +127,11 @@ def test_a_window_is_sooner_or_later_only_if_nearly_all_streams_agree():
         "no": some,
     }
     figure = mb.plots.window_curve(runs)
-    assert [title(axis).replace("\n", " ") for axis in figure.axes] == [
-        "later a window of 2 s or more brings later first tokens in 30 of 30 streams",
-        "sooner once a window of 1 s brings earlier first tokens in 30 of 30 streams",
-        "no the streams do not agree on any window",
+    assert [title(axis) for axis in figure.axes] == [
+        "A window of 2 s or more brings later first tokens in 30 of 30 streams",
+        "A window of 1 s brings earlier first tokens in 30 of 30 streams",
+        "The streams do not agree on any window",
     ]
-    assert all("\n" in title(axis) for axis in figure.axes)
     assert "99th percentile: 15.00 s without a window" in figure.alt
     machine = mb.plots.window_curve({"later": runs["later"]}, of="machine_s")
     assert "a window of 2 s or more brings more machine time in 30 of 30 streams" in machine.alt
@@ -161,8 +160,7 @@ def test_your_setting_is_a_dot_on_the_curve():
 def test_rules_are_compared_stream_by_stream_with_the_first():
     runs = {"bursts": {"none": outcomes(2, 2, 2), "mine": outcomes(1, 1, 3)}}
     (axis,) = mb.plots.rules(runs, yours="mine").axes
-    assert title(axis) == 'bursts\nmine is sooner than\n"none" in 2 of 3 streams'
-    assert [text.get_text() for text in axis.texts] == ["2.00", "1.00"]
+    assert title(axis) == "Sooner than none: 2 of 3"
 
 
 def test_arrivals_of_the_same_half_second_stand_upon_one_another():

@@ -67,25 +67,11 @@ def test_timeline_draws_every_span_in_its_slot(traces):
 def test_a_timeline_says_what_it_found_in_title_and_alt_text(traces):
     figure = mb.plots.timeline(traces)
     titles = [axis.get_title(loc="left") for axis in figure.axes]
-    assert titles[0] == "Static: 80 steps, 25 % of slots padding, 12 % of slots empty"
+    assert titles[0] == "Static: 80 steps, 25 % of slots padding"
     assert titles[1] == "Continuous: 60 steps, no padding rows, 17 % of slots empty"
     assert all(title in figure.alt for title in titles)
     (axis,) = mb.plots.timeline(traces["Continuous"], padding=False).axes
     assert axis.get_title(loc="left") == "60 steps, 17 % of slots empty"
-
-
-class Leaves(mb.Static):
-    def retire(self, finished):
-        for sequence in finished:
-            self.release(sequence)
-
-
-def test_a_timeline_without_padding_rows_still_counts_padding_tokens():
-    engine = mb.Engine(mb.PretendModel(), Leaves(2))
-    engine.run([mb.Request([0] * 5, max_tokens=2), mb.Request([0] * 3, max_tokens=4)])
-    (axis,) = mb.plots.timeline(engine.trace).axes
-    words = "4 steps, 2 padding tokens (no rows), 25 % of slots empty"
-    assert axis.get_title(loc="left") == words
 
 
 def test_a_picture_in_a_notebook_is_an_image_with_alt_text(traces):
@@ -122,7 +108,6 @@ def test_the_one_a_picture_is_about_and_waste_have_colours_of_their_own(traces):
     assert {to_hex(bar.get_facecolor()).upper() for bar in static.patches} == {
         *(WORK, WASTE, PROTAGONISTS[0])
     }
-    assert "40 padding" in {text.get_text() for text in static.texts}
 
 
 def test_a_guess_is_drawn_and_the_title_answers_it(traces):

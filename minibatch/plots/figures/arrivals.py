@@ -23,14 +23,14 @@ def arrivals(
     A panel for each stream by name. ax: where to draw, one Axes a stream.
     """
     times = {name: [r.arrival_time for r in stream] for name, stream in streams.items()}
-    figure, axes = canvas(len(times), ax, height=1.1)
+    figure, axes = canvas(len(times), ax, height=1.4)
     findings, highest = [], 0
     for axis, (name, seconds) in zip(axes, times.items(), strict=True):
         heights: Counter[int] = Counter()
         for time in seconds:
             column = int(time / BIN)
             heights[column] += 1
-            dot = {"color": WORK, "markeredgecolor": INK, "markersize": 10}
+            dot = {"color": WORK, "markeredgecolor": INK, "markersize": 9}
             axis.plot((column + 0.5) * BIN, heights[column] - 0.5, "o", **dot)
         most = max(heights.values())
         highest = max(highest, most)
@@ -39,7 +39,7 @@ def arrivals(
         axis.set_yticks([])
         axis.spines["left"].set_visible(False)
     for axis in axes:
-        axis.set_ylim(0, highest + 0.3)
+        axis.set_ylim(-0.3, highest + 0.3)
     axes[0].set_xlim(-BIN, max(map(max, times.values())) + 2 * BIN)
     describe(figure, "A dot for each arrival, over time in seconds.", findings)
     return figure

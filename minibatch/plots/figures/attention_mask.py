@@ -32,28 +32,26 @@ def attention_mask(mask: np.ndarray, num_tokens: Mapping[str, int]) -> Figure:
     for where, colour in ((~allowed, EMPTY), (allowed & own, WORK), (allowed & ~own, WASTE)):
         image[where] = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     size = int(ends[-1])
-    axis.imshow(image, extent=(0, size, size, 0), interpolation="nearest", aspect="auto")
+    axis.imshow(image, extent=(0, size, size, 0), interpolation="nearest")
+    axis.set_anchor("W")
     for end in ends[:-1]:
         axis.axhline(end, color=INK, linewidth=1.2, linestyle="--")
         axis.axvline(end, color=INK, linewidth=1.2, linestyle="--")
     spans = dict(zip(num_tokens, zip([0, *ends[:-1]], ends, strict=True), strict=True))
     told = []
-    box = {"facecolor": "white", "edgecolor": INK, "boxstyle": "round,pad=0.25"}
     for (reader, (top, bottom)), (read, (left, right)) in product(spans.items(), repeat=2):
         if num := int(allowed[top:bottom, left:right].sum()):
             told.append(f"{reader} reads {read}: {num:,} pairs")
             place = left + (right - left) / 3, top + 2 * (bottom - top) / 3
             look = {"ha": "center", "va": "center", "fontsize": TICK, "color": INK}
-            axis.text(*place, told[-1], bbox=box, **look)
+            axis.text(*place, f"{reader} reads {read}", **look)
     mixed = int((allowed & ~own).sum())
     every = f"{int(allowed.sum()):,} of {allowed.size:,} pairs are allowed"
-    finding = f"No prompt reads another: {every}"
-    if mixed:
-        finding = f"{mixed:,} pairs mix two prompts; {every}"
+    finding = f"{mixed:,} pairs mix two prompts" if mixed else "No prompt reads another"
     names = ", then ".join(f"{name} ({num})" for name, num in num_tokens.items())
-    dress(axis, finding, f"token that is read: {names}", "token that reads")
+    dress(axis, finding, f"token that is read:\n{names}", "token that reads")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.yaxis.set_major_locator(MaxNLocator(integer=True))
     axis.tick_params(labelsize=SMALL)
-    describe(figure, "Tokens by tokens: which may read which.", [finding, *told])
+    describe(figure, "Tokens by tokens: which may read which.", [f"{finding}: {every}", *told])
     return figure

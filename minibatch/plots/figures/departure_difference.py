@@ -33,7 +33,7 @@ def departure_difference(
         for axis in figure.axes[:2]:
             axis.axvline(time, color=INK, linestyle="--", linewidth=2)
     if ax is None:
-        figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, fontweight="bold", color=INK)
+        figure.suptitle(finding, x=0.01, ha="left", fontsize=TITLE, color=INK)
     describe(figure, f"{finding}.", [axis.get_title(loc="left") for axis in figure.axes[:2]])
     return figure
 

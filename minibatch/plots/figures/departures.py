@@ -10,18 +10,17 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
 from ..batches import Batch, batches
-from ..colours import BURNT, COLOURS, FAINT, INK, WASTE, WORK
+from ..colours import BURNT, COLOURS, FAINT, INK, WORK
 from ..guesses import mark, said
 from ..picture import SMALL, TICK, canvas, describe, dress
 from .timeline import by_name
 
 WINDOW = {"facecolor": COLOURS[3], "edgecolor": INK, "hatch": "//"}  # a colour of no protagonist
-GAP = 0.14  # between the two lanes, as a share of the panel's height
+GAP = 0.3  # between the two lanes, as a share of the panel's height
 Span = tuple[float, float]  # of seconds
 
 
@@ -35,7 +34,7 @@ def departures(
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
     """Two lanes on one axis of time. Above: the rows of the batch that runs. Below: the requests
-    that wait, by the reason, over a mark for each arrival.
+    that wait, by the reason.
 
     traces: of policies that run a batch to its end; one, or several by name. first: the titles
     state the size of the first batch, or its departure; None: they speak of all batches. between:
@@ -56,7 +55,7 @@ def departures(
     for axis, (name, trace), found in zip(axes, named.items(), shown, strict=True):
         slots = min(trace.max_batch_size, 8 * math.ceil(most / 8))  # no lane of empty slots only
         for batch in found:
-            _draw_rows(axis, batch, slots, span)
+            _draw_rows(axis, batch)
         _draw_queue(axis, trace, found, span, slots)
         if first_token_of:
             told += _mark_first_token(axis, trace, first_token_of, slots)
@@ -78,15 +77,12 @@ def departures(
         ncols=6,
         frameon=False,
         fontsize=TICK,
-        columnspacing=0.9,
-        handletextpad=0.6,
-        handlelength=1.8,
     )
     describe(figure, "Rows of the running batch and waiting requests by time.", [*findings, *told])
     return figure
 
 
-def _draw_rows(axis: Axes, batch: Batch, slots: int, span: Span) -> None:
+def _draw_rows(axis: Axes, batch: Batch) -> None:
     """The rows that the batch computes, step by step: tokens, and padding on top of them."""
     edges = [step.start_time for step in batch.steps] + [batch.ended]
     useful = np.array([step.num_output_tokens for step in batch.steps])
@@ -94,25 +90,12 @@ def _draw_rows(axis: Axes, batch: Batch, slots: int, span: Span) -> None:
     axis.stairs(useful, edges, fill=True, color=WORK)
     axis.stairs(rows, edges, baseline=useful, fill=True, linewidth=0, **BURNT)
     axis.stairs(rows, edges, color=INK, linewidth=1)
-    wasted = int((rows - useful).sum())
-    is_long = batch.ended - batch.departed > (span[1] - span[0]) / 6
-    is_inside = span[0] <= batch.departed and batch.ended <= span[1]
-    if wasted and is_long and is_inside and rows.max() >= slots / 4:
-        words = f"{wasted:,} padding rows"
-        look = {"ha": "center", "fontsize": SMALL, "color": INK}
-        if rows.max() > 0.6 * slots:
-            box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
-            at = batch.departed + 0.66 * (batch.ended - batch.departed)
-            axis.text(at, rows.max() * 0.72, words, bbox=box, va="center", **look)
-        else:  # a white box would hide the rows that it counts
-            at = (batch.departed + batch.ended) / 2
-            axis.text(at, rows.max() + 0.04 * slots, words, va="bottom", **look)
 
 
 def _draw_queue(axis: Axes, trace: Trace, found: list[Batch], span: Span, slots: int) -> None:
     """The lane of the waiting requests: grey while another batch runs, in the window's colour while
     the machine is idle and the policy waits."""
-    short = (span[1] - span[0]) / 200  # a shorter wait would look like the mark of an arrival
+    short = (span[1] - span[0]) / 200  # a shorter wait would look like a mark
     waits = [(c.arrival_time, c.first_scheduled_time) for c in trace.completions]
     waits = [(a, b) for a, b in waits if b - a > short] or waits
     events = [(a, 1) for a, _ in waits] + [(b, -1) for _, b in waits]
@@ -131,13 +114,10 @@ def _draw_queue(axis: Axes, trace: Trace, found: list[Batch], span: Span, slots:
             axis.stairs(heights, edges, baseline=floor, fill=True, linewidth=0, **WINDOW)
     axis.stairs(floor + waiting, times, baseline=floor, color=INK, linewidth=1)
     axis.hlines([0, floor], *span, color=INK, linewidth=1.2)
-    arrivals = [c.arrival_time for c in trace.completions]
-    below = floor - 0.08 * (slots + most)
-    axis.vlines(arrivals, below, floor, color=INK, linewidth=1.5)
-    axis.set_ylim(below, slots + 0.03 * (slots + most))
+    axis.set_ylim(floor, slots + 0.03 * (slots + most))
     step = 4 if slots + most <= 20 else 8 if slots + most <= 56 else 16
     ticks = [(tick, tick) for tick in range(0, slots + 1, step)]
-    ticks += [(floor + tick, tick) for tick in (0, most)]
+    ticks += [(floor + most, most)]
     axis.set_yticks(*zip(*ticks, strict=True))
     for words, middle in (("rows\nthat run", slots / 2), ("requests\nthat wait", floor + most / 2)):
         axis.annotate(words, (0, middle), (-34, 0), ("axes fraction", "data"), "offset points",
@@ -178,8 +158,7 @@ def _legend(seen: set[str]) -> list[Artist]:
         handles.append(Patch(**grey, label="waits, a batch runs"))
     if "window" in seen:
         handles.append(Patch(**WINDOW, label="waits, machine idle"))
-    arrival = {"color": INK, "marker": "|", "markersize": 11, "linestyle": ""}
-    return [*handles, Line2D([], [], **arrival, label="arrival")]
+    return handles
 
 
 def _finding_of_first(batch: Batch, what: str) -> str:

@@ -9,8 +9,8 @@ from matplotlib.patches import Polygon, Rectangle
 
 from ...core.records import RowRecord
 from ...engine.trace import Trace
-from ..colours import BURNT, FAINT, HATCHES, INK, WORK, ink_on, own_colours
-from ..picture import LABEL, SMALL, TICK, Picture, describe, dress
+from ..colours import FAINT, HATCHES, INK, WASTE, WORK, ink_on, own_colours
+from ..picture import TICK, Picture, describe, dress
 
 STAGES = (1, 1.25, 1.5, 1.75, 2, 3)  # the rectangle, its padding leaves, the line, the mask
 
@@ -65,43 +65,32 @@ def _melt(axis: Axes, rows: tuple[RowRecord, ...], melted: float) -> tuple[str, 
     moved, risen = min(1, 2 * melted), max(0, 2 * melted - 1)
     for y, (row, start) in enumerate(zip(rows, starts, strict=False)):
         padding = width - row.num_tokens
-        if padding and moved < 1:
-            waste = BURNT
-            axis.barh(y, (1 - moved) * padding, height=0.86, linewidth=0.8, **waste)
-        place = (1 - risen) * y, padding + moved * (start - padding)
-        axis.barh(place[0], row.num_tokens, left=place[1], height=0.86, **_look(row))
-        _name(axis, row, place, padding if melted == 0 else 0, width)
+        empty = round((1 - moved) * padding)
+        _cells(axis, 0, y, empty, facecolor="none", edgecolor=WASTE, linestyle=":", linewidth=0.8)
+        left, height = padding + moved * (start - padding), (1 - risen) * y
+        _cells(axis, left, height, row.num_tokens, edgecolor="white", linewidth=0.5,
+               facecolor=WORK if row.num_tokens == 1 else _colour(row))  # fmt: skip
     axis.set_xlim(0, useful)
     axis.set_ylim(len(rows) - 0.4, -0.6)
-    if melted == 1:
-        box = {"facecolor": "none", "edgecolor": FAINT, "linestyle": ":", "linewidth": 1.5}
-        axis.add_patch(Rectangle((0, 0.7), width, len(rows) - 1.3, **box))
-        gone = f"{cells - useful:,} fewer cells to compute"
-        axis.text(width / 2, len(rows) / 2, gone, ha="center", fontsize=LABEL, color=INK)
-        finding = f"Packed in one line: {useful} tokens, no padding"
-    else:
-        finding = f"A rectangle computes {len(rows)} × {width} = {cells:,} cells, "
-        finding += f"{cells - useful:,} of them padding"
-        if melted:
-            finding = f"Without the padding, {cells:,} cells become {useful}"
+    finding = f"{cells - useful:,} of {len(rows)} × {width} cells are padding"
+    if melted:
+        finding = f"Without the padding, {cells:,} cells become {useful}"
     axis.set_yticks([])
     if melted <= 0.5:
         axis.set_yticks(range(len(rows)), [row.request_id for row in rows])
-    dress(axis, finding, "token of the forward pass" if melted == 1 else "cell of the row", "")
+        axis.tick_params(length=0)
+    axis.spines["left"].set_visible(False)
+    label = "cell of the row; dotted: padding"
+    if melted == 1:
+        singles = sum(row.num_tokens == 1 for row in rows)
+        label = f"token of the forward pass; the first {singles}: one each of {singles} requests"
+    dress(axis, finding, label, "")
     return "The tokens of one step.", finding
 
 
-def _name(axis: Axes, row: RowRecord, place: tuple[float, float], padding: int, width: int) -> None:
-    y, left = place
-    look = {"ha": "center", "va": "center", "fontsize": TICK, "color": INK}
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-    if padding:
-        axis.text(width / 2, y, f"{padding} padding", bbox=box, **look)
-    elif row.num_tokens > 1:
-        words = f"{row.request_id}: {row.num_tokens} tokens"
-        axis.text(left + row.num_tokens / 2, y, words, bbox=box, **look)
-    else:
-        axis.text(left + 0.5, y, row.request_id, **look | {"fontsize": SMALL})
+def _cells(axis: Axes, left: float, y: float, num: int, **look: object) -> None:
+    """A bar of `num` cells in one row."""
+    axis.bar([left + i + 0.5 for i in range(num)], 0.86, 1, bottom=y - 0.43, **look)
 
 
 def _mask(axis: Axes, rows: tuple[RowRecord, ...], cached: list[int]) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ...simulator.streams import Outcome
 from ..colours import INK, PROTAGONISTS, WORK
-from ..picture import LABEL, canvas, describe, dress
+from ..picture import canvas, describe, dress
 
 
 def rules(
@@ -19,7 +19,7 @@ def rules(
     yours: str,
     ax: list[Axes] | None = None,
 ) -> Figure:
-    """A dot for each stream, and the median's number, by rule; a panel for each traffic.
+    """A dot for each stream, and a bar at their median, by rule; a panel for each traffic.
 
     runs: by traffic and rule, the outcomes of the same streams. yours: the rule to mark,
     and to compare with the first one. ax: one Axes a traffic.
@@ -35,21 +35,18 @@ def rules(
             colour = PROTAGONISTS[2] if rule == yours else WORK
             axis.plot(seconds, [y] * len(seconds), "o", color=colour, markersize=7, alpha=0.6)
             axis.plot([median] * 2, [y - 0.32, y + 0.32], color=INK, linewidth=3)
-            axis.annotate(f"{median:.2f}", (max(seconds), y), (8, 0), va="center",
-                          textcoords="offset points", fontsize=LABEL, color=INK)  # fmt: skip
         axis.set_yticks(range(len(by_rule)), list(by_rule))
         axis.set_ylim(len(by_rule) - 0.5, -0.5)
-        findings.append(f"{name}: {_finding(by_rule, yours)}")
-        title = findings[-1].replace(": ", "\n", 1).replace(" than ", " than\n")
-        dress(axis, title, "mean seconds to first token\n(dot: a stream; bar: median)")
-        axis.set_xlim(0, axis.get_xlim()[1] * 1.15)
+        than, sooner = next(iter(by_rule)), _sooner(by_rule, yours)
+        findings.append(f'{name}: {yours} is sooner than "{than}" in {sooner}')
+        dress(axis, f"Sooner than {than}: {sooner}", f"mean seconds to first token;\n{name}")
+        axis.set_xlim(0, None)
     describe(figure, "Dots by rule, one for each stream: mean time to first token.", findings)
     return figure
 
 
-def _finding(by_rule: Mapping[str, Sequence[Outcome]], yours: str) -> str:
+def _sooner(by_rule: Mapping[str, Sequence[Outcome]], yours: str) -> str:
     first = next(iter(by_rule))
     pairs = zip(by_rule[yours], by_rule[first], strict=True)
     sooner = sum(mine.ttft_s < other.ttft_s - 1e-9 for mine, other in pairs)
-    than = f'than "{first}" in {sooner} of {len(by_rule[first])} streams'
-    return f"{yours} is sooner {than}"
+    return f"{sooner} of {len(by_rule[first])}"

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
-from ..colours import BURNT, INK, WASTE, WORK
+from ..colours import BURNT, INK, WORK
 from ..guesses import mark
-from ..picture import LABEL, TICK, canvas, describe, dress, percent
+from ..picture import TICK, canvas, describe, dress, percent
 from .timeline import by_name
 
 
@@ -35,11 +35,7 @@ def staircase(
         axis.stairs(useful, edges, fill=True, color=WORK, label="rows that yield a token")
         padding = BURNT | {"linewidth": 0}
         axis.stairs(rows, edges, baseline=useful, fill=True, **padding, label="padding rows")
-        _number(axis, useful, rows)
         axis.stairs(rows, edges, color=INK, linewidth=0.8)
-        axis.axhline(
-            trace.max_batch_size, color=INK, linewidth=1.2, linestyle=":", label="all slots"
-        )
         axis.set_ylim(0, trace.max_batch_size * 1.08)
         findings.append(_finding(name, useful, rows))
         last = axis is axes[-1]
@@ -52,18 +48,6 @@ def staircase(
     )
     describe(figure, "Rows by steps.", findings)
     return figure
-
-
-def _number(axis: Axes, useful: list[int], rows: list[int]) -> None:
-    """Write the number of wasted rows into the widest area of waste."""
-    wasted = [all_rows - yielding for all_rows, yielding in zip(rows, useful, strict=True)]
-    if sum(wasted) < 0.05 * sum(rows):
-        return
-    middle = sum(i * n for i, n in enumerate(wasted)) / sum(wasted)
-    at = min(range(len(wasted)), key=lambda i: (-wasted[i] > -max(wasted) / 2, abs(i - middle)))
-    box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.3", "linewidth": 2}
-    axis.text(at, useful[at] + wasted[at] / 2, f"{sum(wasted):,} padding rows", bbox=box,
-              ha="center", va="center", fontsize=LABEL, color=INK, zorder=6)  # fmt: skip
 
 
 def _finding(name: str, useful: list[int], rows: list[int]) -> str:

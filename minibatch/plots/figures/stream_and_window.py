@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ...engine.trace import Trace
 from ...simulator.streams import Outcome
-from ..picture import Picture, describe
+from ..picture import LABEL, Picture, describe
 from .departures import departures
 from .window_curve import window_curve
 
@@ -17,7 +17,7 @@ def stream_and_window(
     stream: Mapping[str, Trace],
     runs: Mapping[str, Mapping[float, Sequence[Outcome]]],
     yours: Mapping[str, tuple[float, Outcome]],
-    between: tuple[float, float] | None = None,
+    between: tuple[float, float],
 ) -> Figure:
     """`departures` of one stream, above a `window_curve`.
 
@@ -25,7 +25,11 @@ def stream_and_window(
     `window_curve`."""
     figure = Picture(figsize=(11, 6.8), layout="constrained", facecolor="white")
     above, below = figure.subfigures(2, 1, height_ratios=(3, 4))
-    departures(stream, between=between, ax=above.subplots())
+    axis = above.subplots()
+    departures(stream, between=between, ax=axis)
+    seconds = range(int(between[1] - between[0]) + 1)
+    axis.set_xticks([between[0] + second for second in seconds], seconds)
+    axis.set_xlabel("seconds since the first of them arrived", fontsize=LABEL)
     window_curve(runs, yours=yours, ax=below.subplots())
     findings = [axis.get_title(loc="left") for axis in figure.axes]
     describe(figure, "One stream's batches, and all streams by window.", findings)

@@ -32,8 +32,7 @@ def timeline(
     named = by_name(traces)
     num_slots = max(trace.max_batch_size for trace in named.values())
     num_steps = max(len(trace.steps) for trace in named.values())
-    inches = 0.33 if len(named) < 3 else 0.25  # a slot; three panels fit on a screen
-    figure, axes = canvas(len(named), ax, height=max(0.95, inches * num_slots))
+    figure, axes = canvas(len(named), ax, height=max(0.95, 0.33 * num_slots))
     if ax is None:  # bars of all panels are equally high
         axes[0].get_gridspec().set_height_ratios([t.max_batch_size for t in named.values()])
     for axis, (name, trace) in zip(axes, named.items(), strict=True):
@@ -83,18 +82,16 @@ def _finding(name: str, trace: Trace, speak_of_padding: bool) -> str:
     rows = [row for step in trace.steps for row in step.rows]
     places = len(trace.steps) * trace.max_batch_size
     padding = sum(row.kind == "padding" for row in rows)
-    padding_tokens = sum(row.num_padding_tokens for row in rows)
     parts = [f"{summary['num_steps']:,} steps"]
     if speak_of_padding and padding:
         parts.append(f"{percent(padding / places)} of slots padding")
     elif speak_of_padding:
-        tokens = f"{padding_tokens:,} padding tokens (no rows)"
-        parts.append(tokens if padding_tokens else "no padding rows")
+        parts.append("no padding rows")
     if summary["num_wasted_rows"]:
         wasted = f"{summary['num_wasted_rows']:,} row{'s' * (summary['num_wasted_rows'] > 1)}"
         parts.append(f"{wasted} after a stop token")
     empty = places - len(rows)
-    if empty > 0.005 * places:
+    if empty > 0.005 * places and not (speak_of_padding and padding):
         parts.append(f"{percent(empty / places)} of slots empty")
     return f"{name}: " * bool(name) + ", ".join(parts)
 
@@ -112,13 +109,9 @@ def _draw_slots(axis: Axes, trace: Trace, own: Mapping[str, str]) -> None:
             frame = 0.8 if width >= num_steps / 100 else 0  # a thinner bar would be only frame
             style |= {"hatch": HATCHES[span.kind], "edgecolor": edge, "linewidth": frame}
         axis.barh(span.slot, width, left=span.start, height=0.86, **style)
-        text = f"{width} {span.kind}" if wasted and width >= num_steps / 9 else ""
-        text = text or (str(width) if wasted else span.request_id)
-        if span.kind != "prefill" and width >= num_steps / 40:
-            box = {"facecolor": EMPTY, "edgecolor": "none", "pad": 1} if wasted else None
-            ink = INK if wasted else ink_on(colour)  # waste has a white box behind its number
-            look = {"ha": "center", "va": "center", "fontsize": SMALL, "color": ink}
-            axis.text(span.start + width / 2, span.slot, text, **look, bbox=box)
+        if span.kind == "decode" and width >= num_steps / 40:
+            look = {"ha": "center", "va": "center", "fontsize": SMALL, "color": ink_on(colour)}
+            axis.text(span.start + width / 2, span.slot, span.request_id, **look)
     axis.set_ylim(trace.max_batch_size - 0.4, -0.6)  # slot 0 on top
     axis.set_yticks(range(trace.max_batch_size))
 

@@ -9,15 +9,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ...engine.trace import Trace
-from ..colours import FADED, FAINT, HATCHES, INK, WASTE, WORK
+from ..colours import BURNT, FAINT, INK, WORK
 from ..guesses import said
 from ..picture import TICK, canvas, describe, dress
-from ..spans import Span, kinds, spans
+from ..spans import kinds, spans
 from .timeline import by_name
 
 LETTERS = {"prefill": "P", "decode": "d"}
-KEY = "P: the prompt, which gives the first token     d: one more token     w: the request waits\n"
-KEY += "orange: rows of padding, with their number"
+KEY = "P: prompt and first token    d: one more token    w: waits    hatched: padding"
 
 
 def token_grid(
@@ -28,7 +27,7 @@ def token_grid(
 ) -> Figure:
     """A line for each request, a column for each step: P its prompt, d a token, w it waits.
 
-    Padding is one bar with its number. traces: of runs in which all requests arrive at the start,
+    Padding is one hatched bar. traces: of runs in which all requests arrive at the start,
     one panel each; about twenty steps can be read. guess: the name of a prediction of
     the last panel's number of steps.
     """
@@ -60,13 +59,14 @@ def _draw(axis: Axes, trace: Trace, names: list[str]) -> None:
         for line, name in enumerate(names):
             kind = did.get(name)
             if kind in LETTERS:
-                _cell(axis, index, line, 1, WORK)
-                _write(axis, index, line, 1, LETTERS[kind])
+                _cell(axis, index, line, 1, facecolor=WORK)
+                _write(axis, index, line, LETTERS[kind])
             elif kind != "padding" and _waits(trace, name, index):
-                _write(axis, index, line, 1, "w", FAINT)
+                _write(axis, index, line, "w", FAINT)
     for span in spans(trace.steps):
         if span.kind == "padding":
-            _padding(axis, span, names.index(span.request_id))
+            width = span.end - span.start
+            _cell(axis, span.start, names.index(span.request_id), width, linewidth=0, **BURNT)
     num_steps = len(trace.steps)
     axis.set_ylim(len(names) - 0.4, -0.6)  # the first request on top
     axis.set_yticks(range(len(names)), names, fontsize=TICK)
@@ -81,20 +81,10 @@ def _waits(trace: Trace, name: str, index: int) -> bool:
     return bool(admitted) and index < admitted[0]
 
 
-def _cell(axis: Axes, left: float, line: int, width: int, colour: str, **look: object) -> None:
-    look = {"facecolor": colour, "edgecolor": "white", "linewidth": 1.5, **look}
+def _cell(axis: Axes, left: float, line: int, width: int, **look: object) -> None:
+    look = {"edgecolor": "white", "linewidth": 1.5, **look}
     axis.add_patch(Rectangle((left, line - 0.42), width, 0.84, **look))
 
 
-def _padding(axis: Axes, span: Span, line: int) -> None:
-    width = span.end - span.start
-    _cell(axis, span.start, line, width, WASTE, edgecolor=FADED, hatch=HATCHES["padding"],
-          linewidth=0)  # fmt: skip
-    box = {"facecolor": "white", "edgecolor": WASTE, "boxstyle": "round,pad=0.2"}
-    _write(axis, span.start, line, width, f"{width} padding" if width > 1 else "1", bbox=box)
-
-
-def _write(axis: Axes, left: float, line: int, width: int, text: str, colour: str = INK,
-           **more: object) -> None:  # fmt: skip
-    look = {"ha": "center", "va": "center", "fontsize": TICK, "color": colour, **more}
-    axis.text(left + width / 2, line, text, **look)
+def _write(axis: Axes, left: float, line: int, text: str, colour: str = INK) -> None:
+    axis.text(left + 0.5, line, text, ha="center", va="center", fontsize=TICK, color=colour)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from ...bench.measure import StepTime
 from ..colours import EMPTY, INK, LIMIT, PROTAGONISTS, WAITS, WORK
@@ -20,7 +19,7 @@ def tradeoff(
     ax: Axes | None = None,
 ) -> Figure:
     """Tokens a second of all slots against milliseconds between two tokens of one answer, a dot for
-    each number of slots. Thin lines: the throughput of that many slots at any step time.
+    each number of slots.
 
     times: from `minibatch.bench.measure.step_times`, of one context. limit: the longest acceptable
     time between two tokens, in milliseconds. guess: the name of a prediction of how many times
@@ -30,10 +29,6 @@ def tradeoff(
     waits, rates = [1e3 * t.total_s for t in some], [t.tokens_per_s for t in some]
     figure, (axis,) = canvas(1, ax, height=3.4)
     right, top = 1.35 * max(waits), 1.25 * max(rates)
-    for time in some:
-        edge = max(1e3 * time.batch_size / top, 1e-3)
-        xs = [edge + (right - edge) * (i / 60) ** 2 for i in range(61)]
-        axis.plot(xs, [1e3 * time.batch_size / x for x in xs], color="#888888", linewidth=0.9)
     axis.plot(waits, rates, color=INK, linewidth=1.5)
     finding = _finding(some) + said(guess)
     below = (-right, -top)  # the last point with its label on the right
@@ -42,20 +37,18 @@ def tradeoff(
         look = {"markerfacecolor": WORK if within else EMPTY, "markeredgecolor": INK}
         axis.plot(x, y, "o" if within else "X", markersize=13, **look)
         words = f"{time.batch_size} slot{'s' * (time.batch_size > 1)}"
-        on_white = [withStroke(linewidth=4, foreground="white")]
         is_near = abs(x - below[0]) < 0.12 * right and y - below[1] < 0.1 * top
         if is_near or time is some[0]:
             at, side, level = (-11, 0), "right", "center"
         else:
             at, side, level, below = (10, -3), "left", "top", (x, y)
         axis.annotate(words, (x, y), at, textcoords="offset points", fontsize=LABEL,
-                      ha=side, va=level, path_effects=on_white)  # fmt: skip
+                      ha=side, va=level)  # fmt: skip
     if limit is not None:
         axis.axvspan(limit, right, facecolor=WAITS, linewidth=0)
         axis.axvline(limit, **LIMIT)
         axis.annotate(f"your limit: {limit:g} ms", (limit, 0.94), (6, 0), fontsize=LABEL, va="top",
-                      xycoords=("data", "axes fraction"), textcoords="offset points",
-                      bbox={"facecolor": "white", "edgecolor": INK})  # fmt: skip
+                      xycoords=("data", "axes fraction"), textcoords="offset points")  # fmt: skip
         best = [i for i, x in enumerate(waits) if x <= limit]
         if best:
             chosen = max(best, key=lambda i: rates[i])

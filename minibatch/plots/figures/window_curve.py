@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from ...simulator.streams import Outcome
 from ..colours import COLOURS, INK, PROTAGONISTS, WORK
 from ..guesses import mark, said
-from ..picture import TICK, canvas, describe, dress
+from ..picture import LABEL, canvas, describe, dress
 
 P99 = "99th percentile"
 Runs = Mapping[float, Sequence[Outcome]]
@@ -32,8 +32,8 @@ def window_curve(
     guess: str | None = None,
     ax: Axes | list[Axes] | None = None,
 ) -> Figure:
-    """By window: the median of the streams, a band from their 10th to their 90th percentile, and a
-    horizontal line at the median without a window. A time to first token is a stream's mean; for
+    """By window: the median of the streams, and a band from their 10th to their 90th
+    percentile. A time to first token is a stream's mean; for
     it, the median of the streams' 99th percentiles is drawn, too. A panel for each traffic.
 
     runs: by traffic and window, in seconds, the outcomes of the same streams; 0 must be one of the
@@ -50,42 +50,39 @@ def window_curve(
         values = np.array([[getattr(o, of) for o in by_window[w]] for w in windows])
         low, middle, high = np.quantile(values, (0.1, 0.5, 0.9), axis=1)
         lines = {"linewidth": 2, "markersize": 5}
-        median = f"median of {values.shape[1]} streams"
-        median = f"mean ({median})" if of == "ttft_s" else median
-        axis.plot(windows, middle, "o-", color=INK, **lines, label=median)
-        band = "middle 80 % of the means" if of == "ttft_s" else "middle 80 % of the streams"
-        axis.fill_between(windows, low, high, color=WORK, zorder=1, label=band)
+        axis.plot(windows, middle, "o-", color=INK, **lines)
+        axis.fill_between(windows, low, high, color=WORK, zorder=1)
         highest = max(highest, high.max())
         if of == "ttft_s":
             unlucky = [np.median([o.ttft_p99_s for o in by_window[w]]) for w in windows]
-            axis.plot(windows, unlucky, "s--", color=COLOURS[4], **lines, label=f"{P99} (median)")
+            axis.plot(windows, unlucky, "s--", color=COLOURS[4], **lines)
+            _name(axis, P99, windows[-1], unlucky[-1], (0, 8), COLOURS[4])
+            _name(axis, "mean", windows[-1], middle[-1], (0, -12), INK)
             highest = max(highest, *unlucky)
             told.append(f"{name}: {P99}: {unlucky[0]:.2f} s without a window, "
                         f"{min(unlucky):.2f} s at best")  # fmt: skip
-        axis.axhline(middle[0], color=INK, linestyle=":", linewidth=1.5, label="without a window")
         if yours and name in yours:
             window, outcome = yours[name]
             dot = {"color": PROTAGONISTS[2], "markeredgecolor": INK, "markersize": 14, "zorder": 7}
-            axis.plot(window, getattr(outcome, of), "D", **dot, label="this stream")
+            axis.plot(window, getattr(outcome, of), "D", **dot)
             highest = max(highest, getattr(outcome, of))
         finding = _finding(windows, values, words)
         findings.append(f"{name}: {finding}")
         first = axis is axes[0]
-        broken = finding if len(runs) == 1 else finding.replace(" brings ", "\nbrings ")
-        broken = broken if len(runs) <= 2 else broken.replace(" in ", "\nin ")
-        title = f"{name}\n{broken}" + (said(guess) if first else "")
-        dress(axis, title, "window, max_wait (s)", label if first else "")
+        title = finding[0].upper() + finding[1:] + (said(guess) if first else "")
+        dress(axis, title, f"window, max_wait (s); {name}", label if first else "")
         axis.set_xlim(-0.03 * max(windows), None)  # so that the mark at 0 is complete
-    axes[0].set_ylim(0, highest * 1.08)
+    axes[0].set_ylim(0, highest * 1.15)
     axes[0].yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], min_n_ticks=4))
     mark(axes[0], guess)
-    handles, labels = axes[-1].get_legend_handles_labels()
-    columns = 3 if len(labels) in (3, 5, 6) else 2  # two full rows, column by column
-    look = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": TICK}
-    look["columnspacing"] = 1.2
-    figure.legend(handles, labels, **look)
     describe(figure, f"Panels by window: {label}.".replace("\n", " "), [*findings, *told])
     return figure
+
+
+def _name(axis: Axes, words: str, x: float, y: float, shift: tuple[int, int], colour: str) -> None:
+    """Label a line at its right end, above or below it."""
+    axis.annotate(words, (x, y), shift, textcoords="offset points", ha="right", color=colour,
+                  va="bottom" if shift[1] > 0 else "top", fontsize=LABEL)  # fmt: skip
 
 
 def _finding(windows: list[float], values: np.ndarray, words: list[str]) -> str:

@@ -4,7 +4,7 @@ token. Times are those of the lesson's experiment at 10 Gbit/s, where the transf
 from matplotlib.figure import Figure
 
 from minibatch.plots.colours import COLOURS, INK
-from minibatch.plots.picture import TICK, canvas, describe
+from minibatch.plots.picture import TICK, canvas, describe, dress
 from minibatch.simulator.fleet import distserve
 
 PREFILL, TRANSFER, DECODE = COLOURS[0], COLOURS[3], COLOURS[1]
@@ -20,7 +20,7 @@ def where_a_token_leaves() -> Figure:
     figure, (axis,) = canvas(1, None, height=3.2)
     box = {"height": 0.5, "edgecolor": INK, "linewidth": 1.2}
     axis.barh(1, prefill, color=PREFILL, **box)
-    axis.barh(0.5, moved, left=prefill, color=TRANSFER, hatch="//", **box)
+    axis.barh(0.5, moved, left=prefill, color=TRANSFER, **box)
     for number in range(6):
         left = prefill + moved + number * step
         axis.barh(0, step, left=left, color=DECODE, **box)
@@ -30,8 +30,7 @@ def where_a_token_leaves() -> Figure:
         (prefill + moved + 3 * step, -0.55, "decode, a token each"),
     )
     for x, y, text in texts:
-        axis.text(x, y, text, ha="center", va="center", fontsize=TICK, color=INK,
-                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})  # fmt: skip
+        axis.text(x, y, text, ha="center", va="center", fontsize=TICK, color=INK)
     first = (
         (prefill, 1, "left", 1, "the prefill replica answers:\nfirst token here (DistServe)"),
         (prefill + moved, 0, "right", -1, "the decode replica answers:\nfirst token here (SGLang)"),
@@ -40,10 +39,10 @@ def where_a_token_leaves() -> Figure:
         axis.plot(x, y + sign * 0.29, "v" if sign > 0 else "^", color=INK, markersize=11)
         axis.annotate(text, (x, y), (12 * sign, 0), ha=side, va="center",
                       textcoords="offset points", fontsize=TICK, color=INK)  # fmt: skip
-    axis.set_yticks([1, 0.5, 0], ["prefill replica", "network", "decode replica"], fontsize=TICK)
-    axis.set_xlabel("seconds", fontsize=TICK)
+    dress(axis, "The first token leaves before the transfer, or after it", "seconds")
+    axis.set_yticks([1, 0.5, 0], ["prefill replica", "network", "decode replica"])
     axis.set_ylim(-0.9, 1.8)
-    axis.spines[["top", "right", "left"]].set_visible(False)
+    axis.spines["left"].set_visible(False)
     describe(
         figure,
         "A prompt is computed at the prefill replica. Its K and V cross the network to the "

@@ -100,7 +100,9 @@ def test_phases_are_told_apart_and_padding_is_counted():
     title = axis.get_title(loc="left")
     assert title == "4 steps instead of 10, 2.5 times as fast; your guess: 3.5"
     assert [bar.get_width() for bar in axis.patches] == [3, 7, 1, 3]
-    assert "fast: prompts 1.0 s, 9 tokens; answers 3.0 s, 3 steps, 9 rows, 2 of them" in figure.alt
+    assert (
+        "fast: prompts: 1.0 s, 9 tokens; answers: 3.0 s, 3 steps, 9 rows, 2 of them" in figure.alt
+    )
 
 
 def test_the_picture_to_share_has_two_equal_areas_and_the_waste_in_its_title():

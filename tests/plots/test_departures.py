@@ -134,7 +134,7 @@ def test_a_window_is_sooner_or_later_only_if_nearly_all_streams_agree():
     ]
     assert "99th percentile: 15.00 s without a window" in figure.alt
     machine = mb.plots.window_curve({"later": runs["later"]}, of="machine_s")
-    assert "a window of 2 s or more brings more machine time in 30 of 30 streams" in machine.alt
+    assert "A window of 2 s or more brings more machine time in 30 of 30 streams" in machine.alt
 
 
 def test_a_guess_of_a_window_stands_on_the_axis_of_windows_and_a_curve_on_both():

@@ -26,26 +26,26 @@ def phase_costs(
     traces: by name; the second is compared with the first. unit: of the engines' clocks. guess: the
     name of a prediction of how many times as fast.
     """
-    figure, (axis,) = canvas(1, ax, height=0.9 * len(traces) + 0.3)
+    figure, (axis,) = canvas(1, ax, height=1.1 * len(traces))
     longest = max(_seconds(trace.steps) for trace in traces.values())
     bars = []
     for line, (name, trace) in enumerate(traces.items()):
         left, told = 0.0, []
-        for part, hatch in (("prompts", HATCHES["prefill"]), ("answers", "")):
+        for part, hatch, side in (("prompts", HATCHES["prefill"], -1), ("answers", "", 1)):
             some = [step for step in trace.steps if _has_prompt(step) == (part == "prompts")]
             seconds = _seconds(some)
             look = {"color": WORK, "hatch": hatch, "edgecolor": INK, "linewidth": 0.8}
             axis.barh(line, seconds, left=left, height=0.46, **look)
             words = f"{part}: {seconds:.1f} s"
-            axis.annotate(words, (left, line - 0.27), (3, 0), textcoords="offset points",
-                          va="bottom", fontsize=LABEL, color=INK)  # fmt: skip
+            axis.annotate(words, (left, line + 0.26 * side), (3, 0), textcoords="offset points",
+                          va="bottom" if side < 0 else "top", fontsize=LABEL, color=INK)  # fmt: skip
             told.append(f"{words}, {_computed(some, part == 'prompts')}")
             left += seconds
         bars.append(f"{name}: {'; '.join(told)}")
     finding = _finding(*list(traces.values())[:2]) + said(guess)
     dress(axis, finding, unit)
     axis.set_yticks(range(len(traces)), list(traces), fontsize=LABEL)
-    axis.set_ylim(len(traces) - 0.6, -0.75)
+    axis.set_ylim(len(traces) - 0.45, -0.55)
     axis.set_xlim(0, 1.05 * longest)
     describe(figure, "Bars: seconds on prompts and on answers.", [finding, *bars])
     return figure

@@ -38,8 +38,9 @@ def rules(
         axis.set_yticks(range(len(by_rule)), list(by_rule))
         axis.set_ylim(len(by_rule) - 0.5, -0.5)
         than, sooner = next(iter(by_rule)), _sooner(by_rule, yours)
-        findings.append(f'{name}: {yours} is sooner than "{than}" in {sooner}')
-        dress(axis, f"Sooner than {than}: {sooner}", f"mean seconds to first token;\n{name}")
+        finding = f"Sooner than {than}: {sooner}"
+        findings.append(f"{name}: {finding}")
+        dress(axis, finding, f"mean seconds to first token;\n{name}")
         axis.set_xlim(0, None)
     describe(figure, "Dots by rule, one for each stream: mean time to first token.", findings)
     return figure

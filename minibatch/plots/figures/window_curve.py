@@ -69,8 +69,12 @@ def window_curve(
         finding = _finding(windows, values, words)
         findings.append(f"{name}: {finding}")
         first = axis is axes[0]
-        title = finding[0].upper() + finding[1:] + (said(guess) if first else "")
-        dress(axis, title, f"window, max_wait (s); {name}", label if first else "")
+        dress(
+            axis,
+            finding + (said(guess) if first else ""),
+            f"window, max_wait (s); {name}",
+            label if first else "",
+        )
         axis.set_xlim(-0.03 * max(windows), None)  # so that the mark at 0 is complete
     axes[0].set_ylim(0, highest * 1.15)
     axes[0].yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], min_n_ticks=4))
@@ -93,10 +97,10 @@ def _finding(windows: list[float], values: np.ndarray, words: list[str]) -> str:
         sure = counts >= SURE * num_streams - TINY
         if sure[-1]:  # from which window on?
             at = len(sure) - int(np.argmin(sure[::-1]))
-            who = f"a window of {windows[at]:g} s or more brings {word}"
+            who = f"A window of {windows[at]:g} s or more brings {word}"
             return f"{who} in {counts[at:].min()} of {num_streams} streams"
         if sure.any():
             at = int(np.where(sure, np.median(values, axis=1), np.inf).argmin())
-            who = f"a window of {windows[at]:g} s brings {word}"
+            who = f"A window of {windows[at]:g} s brings {word}"
             return f"{who} in {counts[at]} of {num_streams} streams"
-    return "the streams do not agree on any window"
+    return "The streams do not agree on any window"

@@ -173,13 +173,11 @@ class Block:
             self._deadlock(stuck[0])
         if not waiting:
             return []
-        first = waiting[0]
-        elsewhere = [thread for thread in waiting if thread.place != first.place]
-        if elsewhere:
-            here, other = first.parts_from(elsewhere[0])
+        if elsewhere := [thread for thread in waiting if thread.place != waiting[0].place]:
+            here, other = waiting[0].parts_from(elsewhere[0])
             others = f"{_names(elsewhere)} in {self._notes.where(other)}"
             text = f"{{who}} waits here, but {others}. {RULE}"
-            self._notes.fault("divergence", text, here, other, thread=first)
+            self._notes.fault("divergence", text, here, other, thread=waiting[0])
         self._look_for_skips(waiting, self.threads)
         self._pause(waiting)
         for thread in waiting:

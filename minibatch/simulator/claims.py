@@ -2,6 +2,7 @@
 
     for claim in mb.claims.TABLE:
         print(claim)
+    mb.claims.sources()  # in a notebook: the settings and the source of each claim
 
 All rows use the presets of presets.py with the same efficiencies, and none is tuned. A single
 efficiency would cancel out of a ratio. So the range is that of reading and computing with
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from statistics import median
 
 from . import anyscale, orca
@@ -200,3 +202,21 @@ TABLE = (
         "Zhong et al., OSDI 2024",
     ),
 )
+
+
+class _Fold(str):
+    def _repr_html_(self) -> str:
+        return self
+
+
+def sources() -> _Fold:
+    """The name, published ratio, settings and source of each claim, as a closed fold of HTML."""
+    head = "".join(f"<th>{word}</th>" for word in ("claim", "published", "settings", "source"))
+    rows = "".join(
+        "<tr>" + "".join(f'<td style="text-align: left">{escape(word)}</td>' for word in words)
+        for words in ((c.name, c.published, c.settings, c.source) for c in TABLE)
+    )
+    return _Fold(
+        f"<details><summary>The settings and the sources</summary><table><tr>{head}</tr>{rows}"
+        "</table></details>"
+    )

@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from ..colours import INK, PROTAGONISTS
-from ..guesses import said
-from ..picture import LABEL, TICK, canvas, describe, dress
+from ..picture import LABEL, canvas, describe, dress
 
 
 class Simulation(Protocol):
@@ -26,13 +25,12 @@ class Simulation(Protocol):
 def claims(
     rows: Mapping[str, tuple[float, Simulation]],
     *,
-    guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
     """A line for each claim on a logarithmic axis: a hollow diamond is the published ratio, a dot
     with a bar the simulated one with its range.
 
-    rows: published and simulated, by name. guess: the name of a prediction.
+    rows: published and simulated, by name.
     """
     figure, (axis,) = canvas(1, ax, height=0.9 + 0.55 * len(rows))
     findings = []
@@ -46,23 +44,20 @@ def claims(
         )  # fmt: skip
         words = f"{name}: published {published:g} ×, simulated {row.value:.3g} ×"
         findings.append(f"{words} ({row.low:.3g} to {row.high:.3g})")
-        axis.annotate(f"{published:g} → {row.value:.3g} ({row.low:.3g}–{row.high:.3g})",
-                      (max(row.high, published), y), (14, 0), va="center", fontsize=TICK,
-                      textcoords="offset points", color=INK)  # fmt: skip
     within = sum(row.low <= published <= row.high for published, row in rows.values())
-    title = f"{within} of {len(rows)} simulated ranges (bar) contain the published ratio (diamond)"
-    dress(axis, title + said(guess), "times the baseline's throughput")
+    title = f"{within} of {len(rows)} simulated ranges contain the published ratio"
+    dress(axis, title, "times the baseline's throughput")
     axis.set_yticks(range(len(rows)), list(rows))
     axis.tick_params(axis="y", labelsize=LABEL)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xscale("log")
     highest = max(max(row.high, published) for published, row in rows.values())
-    axis.set_xlim(1, 10 * highest)
+    axis.set_xlim(1, 1.2 * highest)
     axis.set_xticks([2**i for i in range(ceil(log2(highest)) + 1)])
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
     handles = [line for (line,) in looks]
-    names = "published →", "simulated", "(simulated range)"
+    names = "published", "simulated", "simulated range"
     figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False,
                   fontsize=LABEL)  # fmt: skip
     describe(figure, "A diamond and a dot for each claim.", [title, *findings])

@@ -52,17 +52,13 @@ def cumulative(
             served_of_all = f"{len(served):,} of {len(each):,} served"
             ends += [(served[-1], shares[-1], served_of_all)] if len(served) else []
             ended.append(f"{name}: {served_of_all}")
-        middle = (len(each) - 1) // 2
-        if middle < len(served):
-            look = {"color": colour, "markeredgecolor": INK, "markersize": 9}
-            axis.plot(served[middle], shares[middle], "o", **look)
     finding = f"Median {what}: {', '.join(findings)}"
     infinite = (
         "; infinite: at least half of the requests were not served" if "infinite" in finding else ""
     )
     far_apart = max(late) > 10 * min(late)
     scale = " (logarithmic)" if far_apart else ""
-    dress(axis, finding, f"{what}, ms{scale}; a dot is the median{infinite}", "% of requests")
+    dress(axis, finding, f"{what}, ms{scale}{infinite}", "% of requests")
     if far_apart:
         axis.set_xscale("log")
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -74,12 +70,10 @@ def cumulative(
     axis.set_yticks(range(0, 101, 20))
     axis.set_ylim(0, 118 if ends else 104)  # room above a line that ends early
     axis.get_xlim()  # now the axis knows where it ends
-    paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
     for x, y, words in ends:
         at = (axis.transData - axis.transAxes).transform((x, y))[0]
         axis.annotate(words, (x, y), (0, 8), textcoords="offset points", va="bottom",
-                      ha="right" if at > 0.3 else "left", fontsize=LABEL, color=INK,
-                      bbox=paper)  # fmt: skip
+                      ha="right" if at > 0.3 else "left", fontsize=LABEL, color=INK)  # fmt: skip
     mark(axis, guess)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=LABEL)
     describe(figure, "A rising line for each measurement.", [finding, *ended])

@@ -46,7 +46,7 @@ def factors(
         axis.annotate(f"= {product:.1f}", (product, y), (8, 0), textcoords="offset points",
                       va="center", fontsize=LABEL, color=INK)  # fmt: skip
     ranges = [f"{name} {min(found):.1f} to {max(found):.1f}" for name, found in sizes.items()]
-    title = f"Each factor depends on the order: {', '.join(ranges)}{said(guess)}"
+    title = f"The same product, but each factor depends on the order{said(guess)}"
     dress(axis, title, "times the throughput of the baseline (logarithmic)")
     axis.set_xscale("log", base=2)
     axis.set_xlim(1, 1.3 * product)
@@ -61,5 +61,5 @@ def factors(
     rows = [
         " × ".join(f"{name} {size:.2f}" for name, size in each.items()) for each in orders.values()
     ]
-    describe(figure, "A bar for each order, a piece for each factor.", [title, *rows])
+    describe(figure, "A bar for each order, a piece for each factor.", [title, *ranges, *rows])
     return figure

@@ -31,12 +31,11 @@ def hang_up(
     completion of its request. guess: the name of a prediction in seconds, for the first run.
     """
     figure, (axis,) = canvas(1, ax, height=1.1 + 1.2 * len(runs))
-    waits, longest, prompts, ends = {}, {}, {}, []
+    waits, prompts, ends = {}, {}, []
     for lane, (name, (steps, hung_up, completion)) in enumerate(runs.items()):
         y = APART * lane
         waits[name] = wait = completion.finish_time - hung_up
         drawn = [step for step in steps if step.end_time > hung_up - BEFORE]
-        longest[name] = max(step.end_time - step.start_time for step in drawn)
         ends += [step.end_time - hung_up for step in drawn]
         for step in drawn:
             end, left = step.end_time - hung_up, max(step.start_time - hung_up, -BEFORE)
@@ -49,14 +48,12 @@ def hang_up(
         axis.plot([0, wait], [y - 0.36] * 2, "|-", color=WASTE, linewidth=2.5, markersize=12)
         _label(axis, wait, y - 0.36, f"blocks freed after {_s(wait)}")
         if name in prompts:
-            _label(axis, 0, y + 0.34, f"the prompts are computed after {_s(prompts[name])}")
+            _label(axis, 0, y + 0.34, f"all prompts computed after {_s(prompts[name])}")
     axis.axvline(0, color=INK, linewidth=1.5, linestyle=":")
     _label(axis, 0, -0.76, "the client hangs up")
-    findings = [f"Blocks freed after {_each(waits)}", f"The longest step: {_each(longest)}"]
-    below = (
-        "seconds after the client hung up; a box is a step, with hatches if it computes a prompt"
-    )
-    dress(axis, "\n".join(findings), below)
+    finding = "The blocks are freed when the running step has ended"
+    findings = [finding, f"Blocks freed after {_each(waits)}"]
+    dress(axis, findings[0], "seconds after the hang-up; a box is a step, hatched: with a prompt")
     axis.set_yticks([APART * lane for lane in range(len(runs))], list(runs))
     axis.tick_params(axis="y", labelsize=LABEL)
     axis.set_ylim(APART * (len(runs) - 1) + 0.55, -1.2)
@@ -69,9 +66,8 @@ def hang_up(
 
 
 def _label(axis: Axes, x: float, y: float, words: str) -> None:
-    paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
     axis.annotate(words, (x, y), (8, 0), textcoords="offset points", va="center", fontsize=LABEL,
-                  color=INK, bbox=paper, zorder=6)  # fmt: skip
+                  color=INK)  # fmt: skip
 
 
 def _each(seconds: Mapping[str, float]) -> str:

@@ -41,13 +41,12 @@ def ratio_by_target(
         axis.plot(*published, "D", color="white", markeredgecolor=INK, markersize=12)
         axis.annotate(f"published: {published[1]:g} ×", published, (12, 0), va="center",
                       fontsize=TICK, color=INK, textcoords="offset points")  # fmt: skip
-    dress(axis, f"The speed-up depends on the limit: {'; '.join(findings)}{said(guess)}", x,
-          "times the throughput")  # fmt: skip
-    axis.title.set_fontsize(13)
+    title = f"The speed-up depends on the latency limit{said(guess)}"
+    dress(axis, title, x, "times the throughput")
     axis.set_ylim(0, None)
     low, high = axis.get_xlim()
     axis.set_xlim(low, high + 0.16 * (high - low))  # room for the names
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
     mark(axis, guess, "y")
-    describe(figure, "Lines of the ratio over the limit.", findings)
+    describe(figure, "Lines of the ratio over the limit.", [title, *findings])
     return figure

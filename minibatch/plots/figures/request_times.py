@@ -7,18 +7,14 @@ from matplotlib.figure import Figure
 
 from ...core.completion import Completion
 from ..colours import INK, PROTAGONISTS, WAITS, WORK
-from ..guesses import said
 from ..picture import LABEL, TICK, canvas, describe, dress
 
 
-def request_times(
-    completion: Completion, *, guess: str | None = None, ax: Axes | None = None
-) -> Figure:
+def request_times(completion: Completion, *, ax: Axes | None = None) -> Figure:
     """The queue, the prompt's steps, and a mark for each token; below, the stretches that TTFT, the
     longest ITL and e2e measure. TPOT is the mean of the gaps between tokens.
 
-    completion: of a served request with at least two tokens. guess: the name of a prediction of
-    the TTFT, in milliseconds.
+    completion: of a served request with at least two tokens.
     """
     times = [1e3 * (time - completion.arrival_time) for time in completion.token_times]
     begin = 1e3 * (completion.first_scheduled_time - completion.arrival_time)
@@ -45,7 +41,7 @@ def request_times(
                       ha="right" if far else "left", textcoords="offset points", fontsize=LABEL,
                       color=INK)  # fmt: skip
     tpot = sum(gaps) / len(gaps)
-    finding = f"TTFT {first:,.0f} ms{said(guess)}; TPOT {tpot:.1f} ms, the mean of all gaps"
+    finding = f"The longest gap is {max(gaps) / tpot:.2g} times the mean of all gaps"
     dress(axis, finding, "ms after the request was due")
     axis.set_yticks([])
     axis.spines["left"].set_visible(False)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ...bench.held_out import HeldOut
 from ..colours import EMPTY, INK, PROTAGONISTS
 from ..guesses import mark, said
-from ..picture import LABEL, TICK, canvas, describe, dress, percent
+from ..picture import LABEL, canvas, describe, dress, percent
 
 SIMULATED = {"color": PROTAGONISTS[2], "markeredgecolor": INK, "markersize": 10}
 AGAIN = {"color": EMPTY, "markeredgecolor": INK, "markersize": 17, "markeredgewidth": 1.6}
@@ -32,25 +32,21 @@ def simulation_errors(
     rows = []
     for y, error in enumerate(errors):
         simulated, again = (100 * abs(share) for share in (error.simulated, error.real_again))
-        axis.plot([simulated, again], [y, y], color="#BBBBBB", linewidth=4, zorder=1)
         (ring,) = axis.plot(again, y, "o", **AGAIN)
         (dot,) = axis.plot(simulated, y, "o", **SIMULATED)
-        words = f"{simulated:.0f} % ({again:.0f} %)"
-        axis.annotate(words, (max(simulated, again), y), (18, 0), va="center", fontsize=TICK,
-                      textcoords="offset points", color=INK, zorder=6,
-                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
-        rows.append(f"{error.load}, {error.metric}: {words}")
+        rows.append(f"{error.load}, {error.metric}: {simulated:.0f} % ({again:.0f} %)")
     largest = max(abs(error.simulated) for error in errors)
     again = max(error.real_again for error in errors)
     finding = f"Largest difference: simulated {percent(largest)}, real again {percent(again)}"
     dress(axis, finding + said(guess, "{:g} %"), "difference from a real run, %")
     axis.set_yticks(range(len(errors)), [f"{e.load}: {e.metric}" for e in errors])
     axis.tick_params(axis="y", labelsize=LABEL)
-    axis.set_ylim(len(errors) - 0.5, -1.1)
+    axis.set_ylim(len(errors) - 0.5, -0.8)
+    axis.grid(axis="y", color="#DDDDDD")
     axis.set_xlim(left=0)
     axis.margins(x=0.12)
     mark(axis, guess)
-    names = "simulated", "real again (number in brackets)"
+    names = "the simulation", "another real run"
     figure.legend([dot, ring], names, loc="outside lower center", ncols=2, frameon=False,
                   fontsize=LABEL)  # fmt: skip
     describe(figure, "A dot and a ring for each load and number.", [finding, *rows])

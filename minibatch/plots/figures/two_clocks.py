@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..colours import BURNT, INK, WORK
+from ..colours import WAITS, WORK
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, describe, dress
 
@@ -32,10 +32,9 @@ def two_clocks(
     hidden, shown = sent - due, first - sent
     figure, (axis,) = canvas(1, ax, height=3.6)
     y = np.arange(len(due))
-    axis.barh(y, hidden, height=1.0, linewidth=0, **BURNT,
-              label="wait in the client: not in the time from “sent”")  # fmt: skip
-    axis.barh(y, shown, left=hidden, height=1.0, color=WORK, edgecolor=INK, linewidth=0.3,
-              label="in the server, until the first token")  # fmt: skip
+    axis.barh(y, hidden, height=1.0, color=WAITS, label="waits in the client, from due to sent")
+    axis.barh(y, shown, left=hidden, height=1.0, color=WORK,
+              label="in the server, from sent to the first token")  # fmt: skip
     by_sent, by_due = (float(np.median(each)) for each in (shown, hidden + shown))
     finding = f"Median TTFT: {by_sent:.2f} s from sent, {by_due:.2f} s from due{said(guess)}"
     dress(axis, finding, "seconds after the request was due", "request, by due time")

@@ -36,9 +36,9 @@ def phase_costs(
             seconds = _seconds(some)
             look = {"color": WORK, "hatch": hatch, "edgecolor": INK, "linewidth": 0.8}
             axis.barh(line, seconds, left=left, height=0.46, **look)
-            words = f"{part}: {seconds:.1f} s"
+            words, level = f"{part}: {seconds:.1f} s", "bottom" if side < 0 else "top"
             axis.annotate(words, (left, line + 0.26 * side), (3, 0), textcoords="offset points",
-                          va="bottom" if side < 0 else "top", fontsize=LABEL, color=INK)  # fmt: skip
+                          va=level, fontsize=LABEL, color=INK)  # fmt: skip
             told.append(f"{words}, {_computed(some, part == 'prompts')}")
             left += seconds
         bars.append(f"{name}: {'; '.join(told)}")

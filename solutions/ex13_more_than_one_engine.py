@@ -100,10 +100,9 @@ def uncached_tokens(
 # This number does not include the requests that your router has sent to this replica since the
 # report. These are num_sent requests, with num_sent_tokens uncached tokens.
 #
-# First, single choices are judged. If the replicas differ only in the cached part of this prompt,
-# only in num_uncached_tokens, or only in num_sent_tokens, your router must choose the best replica.
-# If the uncached tokens waiting at a replica are many times the tokens of the manual, your router
-# must not choose this replica, even if it has the manual.
+# First, single choices are judged: between replicas that differ in one number, your router must
+# choose the best one. It must not choose a replica where many times the tokens of the manual wait,
+# even if the manual is cached there.
 #
 # Then your router serves four hidden streams of 700 requests on six replicas. The groups have very
 # different sizes, and one group becomes popular for a while. The measure is the mean TTFT over all
@@ -168,30 +167,25 @@ def choose(request: Incoming, views: Sequence[ReplicaView]) -> int:
 #       "ttft_s", "tpot_s"      above 0
 #
 # In both ways, the prefill takes (queue + prompt) / tokens_per_s. The transfer takes the bytes of K
-# and V of the whole prompt divided by the bandwidth, plus the latency one time. Nothing overlaps
-# with the transfer.
+# and V of the whole prompt divided by the bandwidth, plus the latency.
 #
 # Together: TTFT is the time of the prefill. TPOT is the mean over the steps: (1 - prefill_share) *
 # itl_s + prefill_share * itl_beside_prefill_s.
 #
 # Apart, first token from "prefill" (as in DistServe): TTFT is the time of the prefill. The transfer
-# comes between the first token and the second token. TPOT is the time from the first token to the
-# last token, divided by the number of gaps, answer - 1: itl_s + transfer / (answer - 1).
+# comes between the first two tokens, so TPOT is itl_s + transfer / (answer - 1).
 #
-# Apart, first token from "decode" (as in SGLang): the client gets the first token after the
-# transfer. TTFT is the time of the prefill plus the transfer. TPOT is itl_s.
+# Apart, first token from "decode" (as in SGLang): TTFT is the time of the prefill plus the
+# transfer. TPOT is itl_s.
 #
-# An answer of one token has no TPOT: the TPOT is None, in both ways. With "prefill", nothing is
-# transferred for such an answer. With "decode", the token waits for the transfer like every first
-# token.
+# For an answer of one token, TPOT is None in both ways. With "prefill", such an answer needs no
+# transfer. With "decode", it does.
 #
-# The decision: for each way, compute TTFT / ttft_s and TPOT / tpot_s. The larger quotient is the
-# share of the SLO that the way uses. Without a TPOT, the share is TTFT / ttft_s. Split if the share
-# of apart is smaller than the share of together. If both shares are equal, do not split. A way with
-# a share of 1 or less meets the SLO. So a way that meets the SLO is always better than a way that
-# does not meet it.
+# The decision: a way uses a share of each limit, TTFT / ttft_s and TPOT / tpot_s (only the first
+# if TPOT is None). The larger of the two counts. Split if it is smaller for apart than for
+# together.
 #
-# If the bandwidth is 0 or less, raise ValueError, also for an answer of one token.
+# Always raise ValueError if the bandwidth is 0 or less.
 #
 # HINT Compute the transfer first. 8 bits are a byte: prompt * kv_bytes_per_token * 8 bits, divided
 #      by gbit_per_s * 10**9 bits in a second, plus the latency. If "decode" sends the first token,

@@ -36,7 +36,7 @@ def stale_views(
     level, crossings = float(np.median(blind)), []
     axis.axhspan(min(blind), max(blind), color=FAINT, alpha=0.15, linewidth=0)
     axis.axhline(level, color=FAINT, linestyle=":", linewidth=2.5)
-    axis.annotate(f"{blind_name}, uses no view", (1, level), (0, -4), ha="right", va="top",
+    axis.annotate(f"{blind_name}, uses no view", (0.06, level), (0, 4), va="bottom",
                   xycoords=axis.get_yaxis_transform(), textcoords="offset points", fontsize=TICK,
                   color=INK)  # fmt: skip
     ages = sorted({age for line in p99.values() for age in line})

@@ -122,7 +122,7 @@ FINDINGS = {
         "load 0.7, window 4 s: first tokens sooner in 7 of 30 streams",
         "load 0.9, window 2 s: first tokens sooner in 13 of 30 streams",
         "Newest: the first batch starts after 9.70 s",
-        "bursts, load 0.3: Sooner than window 0 s: 30 of 30",
+        "bursts, load 0.3: MyRule beats window 0 s: 30 of 30",
         "This is yours: MyDynamic from",
         "The same agents start at the same times",
     ],

@@ -160,7 +160,7 @@ def test_your_setting_is_a_dot_on_the_curve():
 def test_rules_are_compared_stream_by_stream_with_the_first():
     runs = {"bursts": {"none": outcomes(2, 2, 2), "mine": outcomes(1, 1, 3)}}
     (axis,) = mb.plots.rules(runs, yours="mine").axes
-    assert title(axis) == "Sooner than none: 2 of 3"
+    assert title(axis) == "mine beats none: 2 of 3"
 
 
 def test_arrivals_of_the_same_half_second_stand_upon_one_another():

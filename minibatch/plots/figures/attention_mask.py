@@ -44,14 +44,14 @@ def attention_mask(mask: np.ndarray, num_tokens: Mapping[str, int]) -> Figure:
             told.append(f"{reader} reads {read}: {num:,} pairs")
             place = left + (right - left) / 3, top + 2 * (bottom - top) / 3
             look = {"ha": "center", "va": "center", "fontsize": TICK, "color": INK}
-            axis.text(*place, f"{reader} reads {read}", **look)
+            axis.text(*place, reader if reader == read else f"{reader} reads {read}", **look)
     mixed = int((allowed & ~own).sum())
     every = f"{int(allowed.sum()):,} of {allowed.size:,} pairs are allowed"
     finding = f"{mixed:,} pairs mix two prompts" if mixed else "No prompt reads another"
     names = ", then ".join(f"{name} ({num})" for name, num in num_tokens.items())
     dress(axis, finding, f"token that is read:\n{names}", "token that reads")
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.tick_params(labelsize=SMALL)
     describe(figure, "Tokens by tokens: which may read which.", [f"{finding}: {every}", *told])
     return figure

@@ -38,10 +38,12 @@ def rules(
         axis.set_yticks(range(len(by_rule)), list(by_rule))
         axis.set_ylim(len(by_rule) - 0.5, -0.5)
         than, sooner = next(iter(by_rule)), _sooner(by_rule, yours)
-        finding = f"Sooner than {than}: {sooner}"
+        finding = f"{yours} beats {than}: {sooner}"
         findings.append(f"{name}: {finding}")
         dress(axis, finding, f"mean seconds to first token;\n{name}")
-        axis.set_xlim(0, None)
+    longest = max(axis.get_xlim()[1] for axis in axes)
+    for axis in axes:
+        axis.set_xlim(0, longest)
     describe(figure, "Dots by rule, one for each stream: mean time to first token.", findings)
     return figure
 

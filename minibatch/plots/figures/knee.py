@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from ..colours import COLOURS, INK, LIMIT
+from ..colours import COLOURS, FAINT, INK, LIMIT
 from ..guesses import mark
 from ..picture import LABEL, canvas, describe, dress
 
 Seeds = Mapping[str, Sequence[float]]  # "output_tokens_per_s" and "ttft_p99_s", a value a seed
-LINES = ((COLOURS[6], ":"), (COLOURS[5], "--"), (COLOURS[4], "-"))
+LINES = ((FAINT, ":"), (INK, "--"), (COLOURS[4], "-"))
 APART = 0.12  # of a panel's height: two names at the right end
 
 

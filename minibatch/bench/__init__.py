@@ -34,8 +34,9 @@ prefix_caching.py    `bench prefix`: first tokens with and without the prefix ca
 under_load.py        `bench load`: the engine alone, and beside a program on one core
 overlapped.py        `bench overlap`: the engine without and with overlapped scheduling, in turns
 served.py            what the server costs: CPU a token, latencies at its clients
-peers.py             `bench peers`: this server beside another one, in turns
+peers.py             `bench peers`: this server beside others, in turns
 peer_servers.py      these servers: started, stopped, and their CPU time
+gguf_file.py         weights as llama.cpp's server reads them
 cuda_graphs.py       `bench graphs`: throughput with and without CUDA graphs, on a GPU
 gpu_checks.py        parts of `python -m minibatch gpu`: kernels, tokens and speed, as rows
 """

@@ -7,7 +7,7 @@ output tokens per second, from handing over the first prompt to receiving the la
 `bench kernels` measures the attention kernels on a GPU instead (kernels.py), `bench scheduler` the
 engine without a model (scheduler.py), `bench prefix` the prefix cache (prefix_caching.py), `bench
 load` the engine beside another program (under_load.py), `bench overlap` overlapped scheduling
-(overlapped.py), `bench peers` the server beside another one (peers.py), and `bench graphs` CUDA
+(overlapped.py), `bench peers` the server beside others (peers.py), and `bench graphs` CUDA
 graphs, on a GPU (cuda_graphs.py).
 """
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -18,24 +20,28 @@ import httpx
 import psutil
 
 from ..core.request import Request
+from .gguf_file import write_gguf
 from .replay_report import Replay
 from .replay_url import replay
 
 START_S = 180.0  # seconds that a server may take to answer
 LOOK_S = 0.25
+LLAMA_SERVER = "llama-server"
+CONTEXT = 2048  # tokens that a request may have
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A server to measure. command: starts it, given a model's folder, a port, and the most
-    requests at a time. model: the name to ask for, given the folder; None: the first that the
-    server names. lacking: packages it needs
-    that are not installed, or ""."""
+    """A server to measure. command: starts it, given a model's folder, a port, the most requests at
+    a time, and a folder for files of its own. model: the name to ask for, given the first folder;
+    None: the first that the server names. lacking: what it needs that is not installed, or "".
+    version: of it, if it is no Python package."""
 
     name: str
-    command: Callable[[Path, int, int], list[str]]
+    command: Callable[[Path, int, int, Path], list[str]]
     model: Callable[[Path], str | None]
     lacking: Callable[[], str]
+    version: Callable[[], str] = str
 
 
 @dataclass
@@ -59,12 +65,12 @@ class Running:
         return result, self.cpu_s() - begin
 
 
-def _ours(folder: Path, port: int, most: int) -> list[str]:
+def _ours(folder: Path, port: int, most: int, home: Path) -> list[str]:
     return [sys.executable, "-m", "minibatch", "serve", "--model", str(folder), "--port", str(port),
             "--max-batch-size", str(most), "--log-level", "warning"]  # fmt: skip
 
 
-def _transformers(folder: Path, port: int, most: int) -> list[str]:
+def _transformers(folder: Path, port: int, most: int, home: Path) -> list[str]:
     code = "from transformers.cli.transformers import main; main()"
     return [sys.executable, "-c", code, "serve", str(folder), "--port", str(port),
             "--continuous-batching", "--device", "cpu", "--dtype", "float32"]  # fmt: skip
@@ -76,30 +82,53 @@ def _lacking_transformers() -> str:
     return "" if is_serve_available() else "fastapi and others: pip install -e '.[peers]'"
 
 
+def _llama_cpp(folder: Path, port: int, most: int, home: Path) -> list[str]:
+    """Float32 throughout, and no cache of prompts between rounds, like the others."""
+    write_gguf(folder, home / "model.gguf")
+    return [LLAMA_SERVER, "--model", str(home / "model.gguf"), "--port", str(port), "--offline",
+            "--parallel", str(most), "--ctx-size", str(most * CONTEXT), "--no-webui",
+            "--cache-type-k", "f32", "--cache-type-v", "f32", "--no-cache-prompt",
+            "--cache-ram", "0"]  # fmt: skip
+
+
+def _lacking_llama_cpp() -> str:
+    if not shutil.which(LLAMA_SERVER):
+        return f"the program {LLAMA_SERVER} of llama.cpp on the PATH"
+    return "" if importlib.util.find_spec("gguf") else "gguf: pip install -e '.[peers]'"
+
+
+def _llama_cpp_version() -> str:
+    said = subprocess.run([LLAMA_SERVER, "--version"], capture_output=True, text=True)
+    found = re.search(r"version: (\S+)", said.stdout + said.stderr)
+    return found[1] if found else ""
+
+
 PEERS = {
     peer.name: peer
     for peer in (
-        Peer("minibatch serve", _ours, lambda folder: None, lambda: ""),
+        Peer("minibatch serve", _ours, lambda _: None, lambda: ""),
         Peer("transformers serve", _transformers, str, _lacking_transformers),
+        Peer("llama.cpp", _llama_cpp, lambda _: None, _lacking_llama_cpp, _llama_cpp_version),
     )
 }
 
 
 @contextmanager
 def running(peer: Peer, folder: Path, most: int, num_threads: int) -> Iterator[Running]:
-    """The server, until the block ends. most: requests at a time. num_threads: PyTorch's. Raises
-    ChildProcessError, with the end of its output, if it does not start."""
+    """The server, until the block ends. most: requests at a time. num_threads: that compute.
+    Raises ChildProcessError, with the end of its output, if it does not start."""
     port = free_port()
     url, model = f"http://127.0.0.1:{port}", peer.model(folder)
     environment = os.environ | {
         "OMP_NUM_THREADS": str(num_threads),
+        "LLAMA_ARG_THREADS": str(num_threads),
         "HF_HUB_OFFLINE": "1",
     }
     home = Path(tempfile.mkdtemp(prefix="peer-"))
     log = home / "output.txt"
     with log.open("wb") as output:
         server = subprocess.Popen(
-            peer.command(folder, port, most), env=environment, stdout=output, stderr=output
+            peer.command(folder, port, most, home), env=environment, stdout=output, stderr=output
         )
     try:
         process = psutil.Process(server.pid)
@@ -130,10 +159,12 @@ def _wait_until_it_answers(server: subprocess.Popen, url: str, log: Path, name: 
         if not _runs(server):
             break
         try:
-            httpx.get(f"{url}/v1/models", timeout=START_S, trust_env=False)
+            answer = httpx.get(f"{url}/v1/models", timeout=START_S, trust_env=False)
         except httpx.TransportError:
             time.sleep(LOOK_S)
-        else:
-            return  # whatever it says, it answers
+            continue
+        if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:  # it loads the model
+            return
+        time.sleep(LOOK_S)
     said = log.read_text(encoding="utf-8", errors="replace")[-1_000:]
     raise ChildProcessError(f"{name} did not start within {START_S:g} s. Its output:\n{said}")

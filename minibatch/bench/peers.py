@@ -1,8 +1,8 @@
-"""`python -m minibatch bench peers`: this course's server beside another, the same requests each.
+"""`python -m minibatch bench peers`: this course's server beside others, the same requests each.
 
-Both serve Wayfarer's weights in float32 with the same number of PyTorch threads. They get the
-agents' prompts as text, all at once, greedy; the answers end by themselves. The servers take turns,
-while the other one is idle, and each column is a median over rounds. CPU time is of the server's
+All serve Wayfarer's weights in float32 with the same number of threads. They get the agents'
+prompts as text, all at once, greedy; the answers end by themselves. The servers take turns, while
+the others are idle, and each column is a median over rounds. CPU time is of the server's
 processes; it is the better number where other programs run.
 """
 
@@ -65,20 +65,19 @@ def main(argv: Sequence[str]) -> int:
     """Measure, print, and return 0; 1 if the answers differ; 2 if they cannot be compared."""
     parser = argparse.ArgumentParser(
         prog="python -m minibatch bench peers",
-        description="Measure this server beside `transformers serve`; some minutes.",
+        description="Measure this server beside the others that are installed; some minutes.",
     )
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default: 5")
     parser.add_argument("--requests", type=int, default=16, metavar="N", help="default: 16")
     parser.add_argument(
-        "--threads", type=int, default=1, metavar="N", help="of PyTorch; default: 1"
+        "--threads", type=int, default=1, metavar="N", help="of each server; default: 1"
     )
     options = parser.parse_args(argv)
-    for peer in PEERS.values():
-        if lacking := peer.lacking():
-            print(f"{peer.name} cannot start here; missing: {lacking}")
-            return 2
+    present = [peer for peer in PEERS.values() if not _said_to_lack(peer)]
+    if len(present) < 2:
+        return 2
     try:
-        measured = compare(list(PEERS.values()), options.requests, options.rounds, options.threads)
+        measured = compare(present, options.requests, options.rounds, options.threads)
     except (ValueError, ChildProcessError) as error:  # a request failed, or a server did not start
         print(error)
         return 2
@@ -86,10 +85,17 @@ def main(argv: Sequence[str]) -> int:
     return int(bool(different(measured)))
 
 
+def _said_to_lack(peer: Peer) -> bool:
+    lacking = peer.lacking()
+    if lacking:
+        print(f"{peer.name} cannot start here; missing: {lacking}")
+    return bool(lacking)
+
+
 def compare(peers: list[Peer], num_requests: int, rounds: int, threads: int) -> list[Measured]:
     """Serve the same requests by each peer in turn; the first round of each is not counted."""
     requests = agents(load_model(), num_requests, SCALE)
-    measured = [Measured(peer.name) for peer in peers]
+    measured = [Measured(f"{peer.name} {peer.version()}".strip()) for peer in peers]
     with ExitStack() as stack:
         servers: list[Running] = [
             stack.enter_context(running(peer, WEIGHTS, num_requests, threads)) for peer in peers
@@ -121,7 +127,7 @@ def report(
             f"{machine.cpu}, {machine.num_usable_cpus} CPUs, {machine.os}, {machine.date}; other "
             f"programs used {machine.busy_percent:.0f} % just after",
             f"PyTorch {machine.torch}, transformers {machine.transformers}, Wayfarer in float32, "
-            f"{threads} PyTorch thread{'s' * (threads > 1)} each",
+            f"{threads} thread{'s' * (threads > 1)} each",
             f"{num_requests} agents' prompts at {SCALE:g} of their length, all at once, greedy; "
             f"medians of {rounds} rounds, in turns",
             "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from ...bench.measure import StepTime
 from ..colours import EMPTY, INK, LIMIT, PROTAGONISTS, WAITS, WORK
@@ -43,7 +44,8 @@ def tradeoff(
         else:
             at, side, level, below = (10, -3), "left", "top", (x, y)
         axis.annotate(words, (x, y), at, textcoords="offset points", fontsize=LABEL,
-                      ha=side, va=level)  # fmt: skip
+                      ha=side, va=level,
+                      path_effects=[withStroke(linewidth=4, foreground="white")])  # fmt: skip
     if limit is not None:
         axis.axvspan(limit, right, facecolor=WAITS, linewidth=0)
         axis.axvline(limit, **LIMIT)

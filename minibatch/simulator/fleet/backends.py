@@ -61,8 +61,7 @@ class FastBackend:
         self.changes: list[tuple[bytes, bool]] = []
         self._numbers: list[int] = []  # of the requests, by row
         self._live: dict[int, None] = {}  # rows that have not ended
-        self._num_started = self._num_ended = 0
-        self.earlier: tuple[float, float] | None = None
+        self._num_started, self._num_ended, self.earlier = 0, 0, None
 
     def add(self, job: Job, time: float) -> None:
         """Take a job that has reached the replica at this time."""
@@ -178,11 +177,10 @@ class EngineBackend:
             engine.pool.prefixes = WatchedIndex(engine.pool.num_blocks, engine.pool.block_size)
         policy.blocks = ReceivingBlocks(engine.pool)
         self.changes = engine.pool.prefixes.changes if prefix_caching else []
-        self.earlier = None
         self._waits_for_first: set[int] = set()
         self._started: list[int] = []
         self._cached: dict[str, int] = {}
-        self._num_ended = 0
+        self._num_ended, self.earlier = 0, None
 
     def add(self, job: Job, time: float) -> None:
         """Take a job that has reached the replica at this time."""
@@ -200,8 +198,7 @@ class EngineBackend:
             self.engine.scheduler.blocks.received.add(sequence)
 
     def step(self, time: float, until: float = -math.inf) -> float | None:
-        """Begin a forward pass now, and only one; returns when it ends, or None if there is nothing
-        to do."""
+        """Begin one forward pass now; returns when it ends, or None if there is nothing to do."""
         engine = self.engine
         while (due := engine.next_event_time) is not None and due <= time:
             if due > engine.clock.now():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from ..course.setup.virtual_environment import ROOT, VirtualEnvironment
-
 NO_RAY = "Ray is not installed here. Type this in a terminal: python -m minibatch setup --ray"
+ROOT = Path(__file__).parents[2]  # of the checkout
 SECONDS = 300.0  # a recording takes one to two minutes
 
 
@@ -20,7 +20,7 @@ def live(root: Path = ROOT, seconds: float = SECONDS) -> dict[str, object] | Non
     Without Ray, prints how to install it and returns None. root: the folder of .venv-ray. Raises
     RuntimeError, with the last lines of the process, if it fails.
     """
-    python = VirtualEnvironment(root, ray=True).python
+    python = root / ".venv-ray" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not python.exists():
         print(NO_RAY)
         return None

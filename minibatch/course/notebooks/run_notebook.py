@@ -5,6 +5,8 @@ import asyncio
 
 from nbclient import NotebookClient
 
+from minibatch.course.setup.lab_and_test import can_encrypt
+
 
 class Client(NotebookClient):
     """nbclient's NotebookClient, which also looks at its sockets each second.
@@ -12,6 +14,11 @@ class Client(NotebookClient):
     The file descriptor of a ZeroMQ socket announces a message only once. If this moment is lost,
     the kernel is idle, its reply is there, and the client sleeps until `timeout`.
     """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if can_encrypt():  # a kernel warns of sockets that every user of the computer can read
+            self.config.KernelManager.transport_encryption = "auto"
 
     async def async_execute_cell(self, *args, **kwargs):
         """Execute one cell; arguments and errors are nbclient's."""

@@ -62,11 +62,11 @@ def lab_options(root: Path) -> list[str]:
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         f"--LabApp.extra_labextensions_path={LAB_DEFAULTS / 'labextensions'}",
-        *(["--KernelManager.transport_encryption=auto"] if _can_encrypt() else []),
+        *(["--KernelManager.transport_encryption=auto"] if can_encrypt() else []),
     ]
 
 
-def _can_encrypt() -> bool:
+def can_encrypt() -> bool:
     """Whether what a kernel and JupyterLab say to each other can be encrypted. The sockets are open
     to every user of this computer, and a kernel warns of that."""
     import zmq  # here, because this module is also imported before the installation

@@ -38,3 +38,9 @@ def test_a_reply_that_is_not_announced_waits_for_a_second():
         if lost:
             return
     raise AssertionError("no reply was lost")
+
+
+def test_a_kernel_has_nothing_to_warn_of(capfd):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("6 * 7")])
+    Client(notebook, timeout=60, kernel_name="python3").execute()
+    assert capfd.readouterr().err == ""

@@ -3,11 +3,9 @@ token. Times are those of the lesson's experiment at 10 Gbit/s, where the transf
 
 from matplotlib.figure import Figure
 
-from minibatch.plots.colours import COLOURS, INK
+from minibatch.plots.colours import HATCHES, INK, WAITS, WORK
 from minibatch.plots.picture import TICK, canvas, describe, dress
 from minibatch.simulator.fleet import distserve
-
-PREFILL, TRANSFER, DECODE = COLOURS[0], COLOURS[3], COLOURS[1]
 
 
 def where_a_token_leaves() -> Figure:
@@ -19,11 +17,11 @@ def where_a_token_leaves() -> Figure:
     size = num_tokens * machine.shape.kv_bytes_per_token
     figure, (axis,) = canvas(1, None, height=3.2)
     box = {"height": 0.5, "edgecolor": INK, "linewidth": 1.2}
-    axis.barh(1, prefill, color=PREFILL, **box)
-    axis.barh(0.5, moved, left=prefill, color=TRANSFER, **box)
+    axis.barh(1, prefill, color=WORK, hatch=HATCHES["prefill"], **box)
+    axis.barh(0.5, moved, left=prefill, color=WAITS, **box)
     for number in range(6):
         left = prefill + moved + number * step
-        axis.barh(0, step, left=left, color=DECODE, **box)
+        axis.barh(0, step, left=left, color=WORK, **box)
     texts = (
         (0.055, 1.55, f"prompt, {num_tokens} tokens"),
         (prefill + moved / 2, 0.5, f"K and V, {size / 1e6:,.0f} MB over 10 Gbit/s"),

@@ -29,7 +29,7 @@ class MyContinuous(mb.Scheduler):
     #
     # Each running sequence gets one row, with all the tokens that it has not computed yet. Then,
     # while a slot is free and a request waits, the head of the queue joins and gets its row in
-    # the same step. A free slot never stays empty until other sequences end.
+    # the same step. So a free slot does not wait until other sequences end.
     #
     # When you admit a sequence, reserve blocks for its longest possible answer, so that it never
     # needs more blocks. If the pool has too few blocks, the sequence waits, and all sequences after

@@ -9,7 +9,7 @@ from matplotlib.patches import Polygon, Rectangle
 
 from ...core.records import RowRecord
 from ...engine.trace import Trace
-from ..colours import FAINT, HATCHES, INK, WASTE, WORK, ink_on, own_colours
+from ..colours import BURNT, FAINT, HATCHES, INK, WORK, ink_on, own_colours
 from ..picture import TICK, Picture, describe, dress
 
 STAGES = (1, 1.25, 1.5, 1.75, 2, 3)  # the rectangle, its padding leaves, the line, the mask
@@ -65,8 +65,8 @@ def _melt(axis: Axes, rows: tuple[RowRecord, ...], melted: float) -> tuple[str, 
     moved, risen = min(1, 2 * melted), max(0, 2 * melted - 1)
     for y, (row, start) in enumerate(zip(rows, starts, strict=False)):
         padding = width - row.num_tokens
-        empty = round((1 - moved) * padding)
-        _cells(axis, 0, y, empty, facecolor="none", edgecolor=WASTE, linestyle=":", linewidth=0.8)
+        if left_over := (1 - moved) * padding:
+            axis.barh(y, left_over, 0.86, linewidth=0, **BURNT)
         left, height = padding + moved * (start - padding), (1 - risen) * y
         _cells(axis, left, height, row.num_tokens, edgecolor="white", linewidth=0.5,
                facecolor=WORK if row.num_tokens == 1 else _colour(row))  # fmt: skip
@@ -80,7 +80,7 @@ def _melt(axis: Axes, rows: tuple[RowRecord, ...], melted: float) -> tuple[str, 
         axis.set_yticks(range(len(rows)), [row.request_id for row in rows])
         axis.tick_params(length=0)
     axis.spines["left"].set_visible(False)
-    label = "cell of the row; dotted: padding"
+    label = "cell of the row; hatched: padding"
     if melted == 1:
         singles = sum(row.num_tokens == 1 for row in rows)
         label = f"token of the forward pass; the first {singles}: one each of {singles} requests"

@@ -45,7 +45,7 @@ memory_use.py        how every place of a pool is used, step by step
 fragmentation.py     allocators side by side: how much of the memory holds tokens
 two_by_two.py        two ideas with and without each, and the gain of each
 table_and_pool.py    where an answer's tokens are stored: from the block table to the pool
-block_size_tradeoff.py    arguments for small blocks, and for large ones
+block_size_tradeoff.py    what large blocks cost
 prefix_tree.py       prompts with common beginnings, and what each found in the cache
 pool_states.py       the blocks of a pool at a few moments: holders, and what can be found
 first_tokens.py      each request's wait for a first token, with and without the prefix cache

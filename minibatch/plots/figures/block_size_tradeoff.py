@@ -1,4 +1,4 @@
-"""Arguments for small blocks and for large ones, on one axis."""
+"""What large blocks cost: empty memory, and a prefix of which less can be shared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ...core.request import Request
 from ...memory.contiguous import final_length
-from ..colours import FAINT, INK, WASTE
+from ..colours import INK, WASTE
 from ..guesses import mark, said
 from ..picture import LABEL, canvas, describe, dress
 
@@ -22,24 +22,22 @@ def block_size_tradeoff(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Three curves by block size, in percent: the empty part of the blocks that `requests` hold,
-    over their whole lives; table entries, of the number of tokens; and the part of a common prefix
-    of `prefix` tokens that can be reused, which is its full blocks.
+    """Two curves by block size, in percent: the empty part of the blocks that `requests` hold, over
+    their whole lives; and the part of a common prefix of `prefix` tokens that can be reused, which
+    is its full blocks.
 
     requests: prompts are lists of ids, and each request generates its max_tokens. guess: the name
     of a prediction of the best block size.
     """
     lives = [range(len(r.prompt), final_length(r) + 1) for r in requests]
-    waste, entries, reusable = [], [], []
+    waste, reusable = [], []
     for size in sizes:
         taken = sum(-(-length // size) * size for life in lives for length in life)
         waste.append(100 * (1 - sum(map(sum, lives)) / taken))
-        entries.append(100 / size)
         reusable.append(100 * (prefix // size * size) / prefix)
     figure, (axis,) = canvas(1, ax, height=3.4)
     lines = (  # with a label at a place along the line, and its distance in points
         ("empty part\nof the memory", waste, WASTE, "s-", 0.64, (-9, 16), "right"),
-        ("table entries,\nof the tokens", entries, FAINT, "^--", 0.1, (12, 4), "left"),
         (f"part of a {prefix}-token\nprefix that can be shared", reusable, "#0072B2", "o-.", 0.36,
          (22, -50), "left"),
     )  # fmt: skip
@@ -59,5 +57,5 @@ def block_size_tradeoff(
     )
     dress(axis, finding + said(guess), "tokens in a block", "%")
     mark(axis, guess)
-    describe(figure, "Three curves against the block size.", [finding])
+    describe(figure, "Two curves against the block size.", [finding])
     return figure

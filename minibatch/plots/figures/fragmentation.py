@@ -24,7 +24,8 @@ def fragmentation(
     guess: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """A bar for each memory, in percent of the pool, over the steps in which a request waited.
+    """A bar for each memory, in percent of the pool, over the steps in which a request waited. A
+    part below 0.5 % is drawn as a piece of the next part: two edges would be one thick line.
 
     runs: replays by name. published: for each of them, the share in percent that held tokens in a
     published measurement, drawn as a black line; None where there is none. guess: the name of a
@@ -34,10 +35,13 @@ def fragmentation(
     shares = {}
     for y, (name, run) in enumerate(runs.items()):
         uses = uses_of([moment for moment in run if moment.waiting] or run)
-        pool, left = sum(map(sum_of, uses)), 0.0
+        pool, left, rest = sum(map(sum_of, uses)), 0.0, 0.0
         shares[name] = 100 * total(uses, "tokens") / pool
         for part, (_, colour) in PARTS.items():
-            width = 100 * total(uses, part) / pool
+            width = rest + 100 * total(uses, part) / pool
+            rest = width if width < 0.5 else 0.0
+            if rest:
+                continue
             look = {"facecolor": colour, "edgecolor": INK, "linewidth": 0.6}
             axis.barh(y, width, left=left, height=0.58, **look)
             if width > 7:

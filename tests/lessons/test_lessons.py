@@ -252,7 +252,7 @@ FINDINGS = {
         "TooEarly: request 'X' would write into block 0, which 2 sequences hold",
         "Unchecked: Y finds 32 tokens No. With an American passport,",
         "S finds 656 tokens: Q still holds the manual's blocks",
-        "after the stranger: 1 free, 41 overwritten, 42 Q, 3 overwritten",
+        "after the stranger: 1 free, 41 overwritten, 42 Q",
         "S runs: 1 Q, 1 S, 40 overwritten, 41 Q and S",
         "another temperature: 784 of 800 tokens found",
         "the time of day in front: 0 of 80",

@@ -17,9 +17,8 @@ HELD = {"facecolor": WORK, "edgecolor": INK, "linewidth": 1.5}
 LOOKS = {
     FREE: {"facecolor": EMPTY, "edgecolor": INK, "linewidth": 1.5},
     LOST: {"facecolor": WAITS, "edgecolor": "#999999", "linewidth": 1},
-    "": {"facecolor": EMPTY, "edgecolor": "#999999", "linewidth": 1, "linestyle": ":"},
 }
-NARROW = 12, 4  # blocks; a bar of fewer has no words, or nothing
+NARROW = 12, 4  # blocks; a bar of fewer has only its number, or is not drawn
 
 
 def pool_states(
@@ -29,7 +28,7 @@ def pool_states(
 
     states: by name, one word for each block: its holders ("P and Q"), `FREE` if its content can be
     found, `LOST` if other content is in it, "" if it is unused. Neighbours with the same word are
-    one bar. finding: the title.
+    one bar; unused blocks have none. finding: the title.
     """
     figure, (axis,) = canvas(1, ax, height=0.7 + 0.55 * len(states))
     lines = []
@@ -37,9 +36,10 @@ def pool_states(
         left, told = 0, []
         for word, blocks in groupby(words):
             width = len(list(blocks))
-            axis.add_patch(Rectangle((left, y - 0.33), width, 0.66, **LOOKS.get(word, HELD)))
             if word and width >= NARROW[1]:
-                text = f"{word}: {width}" if width >= NARROW[0] else f"{width}"
+                axis.add_patch(Rectangle((left, y - 0.33), width, 0.66, **LOOKS.get(word, HELD)))
+                label = "free, content kept" if word == FREE else word
+                text = f"{label}: {width}" if width >= NARROW[0] else f"{width}"
                 axis.text(left + width / 2, y, text, ha="center", va="center",
                           fontsize=LABEL, color=INK)  # fmt: skip
             left += width

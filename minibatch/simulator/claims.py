@@ -12,7 +12,7 @@ be run says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from html import escape
 from statistics import median
@@ -86,12 +86,12 @@ def _of_vllm(cap: int, published: str, because: str) -> Claim:
 
 _ANYSCALE = "Anyscale, 2023; github.com/anyscale/llm-continuous-batching-benchmarks"
 _ANYSCALE_SETTINGS = (
-    "OPT-13B, A100 40 GB, 1,000 prompts of 512 at once, answers exponential with mean 128, naive "
-    "batch {batch}"
+    "OPT-13B, A100 40 GB, 1,000 prompts of 512 at once, answers of random length (exponential, "
+    "mean 128), naive batch {batch}"
 )
 _ORCA_SETTINGS = (
     "GPT-3 175B, 16 A100 40 GB, Poisson, prompts 32–512, answers 1–128, median latency for a token "
-    "within twice its floor"
+    "within twice that of a request alone"
 )
 _ORCA = "Yu et al., OSDI 2022"
 
@@ -99,10 +99,7 @@ TABLE = (
     _of_vllm(
         1536,
         "23",
-        "the factors are 3.6 (the naive server generates every answer up to the longest of all "
-        "1,000) × 2.0 (vLLM uses a free slot immediately) × 2.9 (paged memory has room for more "
-        "requests than a batch of 4). In another order the factors differ. Their product depends "
-        "on the longest answer",
+        "the product of three factors depends on the longest of all 1,000 answers, which is random",
     ),
     _of_vllm(512, "no number found", "no answer is longer than 512, so naive batching wastes less"),
     _of_vllm(128, "no number found", "its batch of 12 has half of what the memory holds"),
@@ -122,7 +119,7 @@ TABLE = (
         "8",
         "the simulation leaves out TGI's pauses and copies when requests join a batch. Its ratio "
         "is about twice the published ratio",
-        _ANYSCALE_SETTINGS.format(batch=4) + ", longest 1,536; room for 8,100 tokens",
+        _ANYSCALE_SETTINGS.format(batch=4) + ", longest 1,536; KV cache for 8,100 tokens",
         _ANYSCALE,
         anyscale.MACHINE,
         over_seeds(anyscale.speedup_of_tgi, 1536),
@@ -140,9 +137,8 @@ TABLE = (
     Claim(
         "Orca / FasterTransformer, batch 8",
         "36.9",
-        "at this latency target, the simulated baseline's throughput with a batch of 8 is twice "
-        "that with a batch of 1, so the ratio is smaller. The paper compares with the best of "
-        "several baselines; we do not know why its ratio is larger",
+        "with a batch of 8 the simulated baseline is about twice as fast as with a batch of 1, so "
+        "the ratio is about half as large. We do not know why the paper's ratio is larger",
         _ORCA_SETTINGS + f", {orca.MOST_SLOTS} slots",
         _ORCA,
         orca.MACHINE,
@@ -209,12 +205,16 @@ class _Fold(str):
         return self
 
 
-def sources() -> _Fold:
-    """The name, published ratio, settings and source of each claim, as a closed fold of HTML."""
+def sources(names: Collection[str] | None = None) -> _Fold:
+    """The name, published ratio, settings and source of each claim, as a closed fold of HTML.
+
+    names: of the claims in it; None: all.
+    """
+    shown = [claim for claim in TABLE if names is None or claim.name in names]
     head = "".join(f"<th>{word}</th>" for word in ("claim", "published", "settings", "source"))
     rows = "".join(
         "<tr>" + "".join(f'<td style="text-align: left">{escape(word)}</td>' for word in words)
-        for words in ((c.name, c.published, c.settings, c.source) for c in TABLE)
+        for words in ((c.name, c.published, c.settings, c.source) for c in shown)
     )
     return _Fold(
         f"<details><summary>The settings and the sources</summary><table><tr>{head}</tr>{rows}"

@@ -344,7 +344,7 @@ FINDINGS = {
     "11_measuring_honestly": [
         "requests: 20 of 24 served",
         "s from sent, ",
-        "100 requests: 0.10 to 0.35 s, 28 of 30 left of the line",
+        "100 requests: 0.11 to 0.33 s, 27 of 30 left of the line",
         "Largest difference: simulated ",
         "Continuous(8): knee at or below ",
         "Continuous(8): up to ",

@@ -13,6 +13,8 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from ..colours import INK, PROTAGONISTS
 from ..picture import LABEL, canvas, describe, dress
 
+APART = 0.17  # of a row: the published ratio above its middle, the simulated one below
+
 
 class Simulation(Protocol):
     """A speed-up, and its range over efficiencies."""
@@ -36,11 +38,12 @@ def claims(
     findings = []
     for y, (name, (published, row)) in enumerate(rows.items()):
         looks = (
-            axis.plot(published, y, "D", color="white", markeredgecolor=INK, markersize=11,
+            axis.plot(published, y - APART, "D", color="white", markeredgecolor=INK, markersize=9,
                       markeredgewidth=1.8, zorder=1),
-            axis.plot(row.value, y, "o", color=PROTAGONISTS[0], markeredgecolor=INK, markersize=10),
-            axis.plot([row.low, row.high], [y, y], color=PROTAGONISTS[0], linewidth=6, alpha=0.5,
-                      zorder=1.5),
+            axis.plot(row.value, y + APART, "o", color=PROTAGONISTS[0], markeredgecolor=INK,
+                      markersize=9),
+            axis.plot([row.low, row.high], [y + APART] * 2, color=PROTAGONISTS[0],
+                      linewidth=6, alpha=0.5, zorder=1.5),
         )  # fmt: skip
         words = f"{name}: published {published:g} ×, simulated {row.value:.3g} ×"
         findings.append(f"{words} ({row.low:.3g} to {row.high:.3g})")

@@ -48,7 +48,7 @@ def knee(
         knees[name] = f"{name}: knee at or below {loads[at]:g}"
         axes[0].plot(loads[at], tokens[at], "o", markersize=13, fillstyle="none", color=INK)
         kept[name] = _crossing(loads, waits, limit_s)
-    axes[1].axhline(limit_s, **LIMIT)
+    axes[1].axhline(limit_s, **LIMIT | {"linestyle": "-", "linewidth": 1})
     above = "Throughput rises up to the knee (ring)"
     below = f"{name} keeps the limit of {limit_s:g} s up to {kept[name]:.2g} requests/s"
     if not kept[name]:

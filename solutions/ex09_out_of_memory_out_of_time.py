@@ -51,17 +51,16 @@ def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
 # lessons/09_out_of_memory_out_of_time.ipynb, "Who may begin?"
 #
 # The engine of this exercise never preempts a request. Each running request computes one token a
-# step, and holds the blocks that its tokens need. If a request needs a block and no block is free,
-# it waits until another request ends. If all running requests wait, they wait forever: a deadlock.
-#
-# Decide whether the next request may begin now. Each request is a tuple of two whole numbers:
+# step, and holds the blocks that its tokens need. May the next request begin now? Yes, if in every
+# future step it and the running requests together need at most num_blocks blocks. Assume that every
+# answer reaches its maximum. Each request is a tuple of two whole numbers:
 #
 #     (num_tokens, max_num_tokens)
 #
 # num_tokens: how many tokens the request has in memory after the next step; for a new request this
 # is its whole prompt. After each further step it has one token more, until it has max_num_tokens.
-# It holds its blocks in this step, too, and they are free in the next one. (A request can also end
-# earlier, with a shorter answer. You do not know that.)
+# In that last step it still holds its blocks; in the step after it they are free. (A request can
+# also end earlier, with a shorter answer. You do not know that.)
 #
 #     step        1   2   3   4   5       the two examples below, 4 blocks of 4 tokens:
 #     running    11  12                   3 3 0 0 0 blocks
@@ -70,10 +69,10 @@ def whom_to_preempt(running: list[tuple[int, int, int]]) -> int:
 #     running     5   6   7   8   9       2 2 2 2 3 blocks
 #     new         1   2   3   4   5       1 1 1 1 2 blocks: False, 5 in step 5
 #
-# The test serves 1,000 pools with your function. No pool may end in a deadlock. With a rule that
-# reserves the maximum for every request there is never a deadlock. But that rule is too strict: a
-# request needs its last blocks late, when other requests have already ended. Your rule must need
-# fewer steps than that rule.
+# The test serves 1,000 pools with your function. In the test a request that finds no free block
+# waits. If all running requests wait, they wait forever: a deadlock. No pool may end in a deadlock,
+# and your rule may need at most 10 % more steps than the rule above. (A rule that reserves the
+# maximum for every request needs more: it ignores that other requests end earlier.)
 #
 # HINT Draw, for each request, its blocks in the next steps. Each line grows and then falls to 0.
 #      When is the sum largest?

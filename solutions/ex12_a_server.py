@@ -127,8 +127,8 @@ class Events:
 #
 #     1  before the first piece    abort() at 5; no send
 #     2  between two pieces        abort() at 30
-#     3  during the last send      abort() at 52: your code still waits in `send`, so
-#                                  it has not received the end, which came at 50
+#     3  during the last send      abort() at 52: the end came at 50, but your code
+#                                  receives it only after `send`, at 55
 #
 # If the client does not hang up, your code receives the end at 55, and does not call abort. The
 # rules:
@@ -245,7 +245,7 @@ async def answer(
 #     "queue"       from received to scheduled
 #     "prefill"     from scheduled to first_computed
 #     "event loop"  from first_computed to first_written
-#     "decode"      from first_token to last_token
+#     "decode"      from first_token to last_token, at the client
 #
 # The six parts add up to the latency, last_token - due. If the request was refused, or the test
 # ended too soon, one of the times is None, or server is None. Such a row has no latency: its entry
@@ -253,10 +253,10 @@ async def answer(
 # missing.
 #
 # "slowest" is the name of a part. Let n be the number of rows that are not left out. Take the 1 %
-# of these rows with the largest latencies (n / 100 rows, rounded up). If more rows have the same
-# latency as the last row that you took, take them, too. Add up each part over the rows that you
-# took: the part with the largest sum is "slowest". If two sums are equal, choose the part that
-# comes first in the list above. If n is 0, "slowest" is None.
+# of these rows with the largest latencies (n / 100 rows, rounded up), and all rows with the same
+# latency as the fastest of them. Add up each part over these rows: the part with the largest sum is
+# "slowest". If two sums are equal, choose the part that comes first in the list above. If n is 0,
+# "slowest" is None.
 #
 # HINT The difference of two times of one clock is a correct duration. The difference of a client
 #      time and a server time includes the unknown offset of the clocks.

@@ -106,6 +106,13 @@ def _kinds(steps: Iterable[StepRecord]) -> list[Patch]:
         Patch(facecolor=PLAN, edgecolor=INK, label="plan and launch n"),
     ]
     if any(step.times.collect[1] > step.times.collect[0] for step in steps):
-        kinds.append(Patch(facecolor=COLLECT, edgecolor=INK, hatch="\\\\\\\\", label="collect n"))
+        kinds.append(
+            Patch(
+                facecolor=COLLECT,
+                edgecolor=INK,
+                hatch="\\\\\\\\",
+                label="collect n (read its tokens)",
+            )
+        )
     waits = Patch(facecolor=WAITS, edgecolor=INK, hatch="..", label="the model waits")
     return [*kinds, waits]

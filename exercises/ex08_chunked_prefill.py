@@ -37,9 +37,9 @@ class MyBudget(mb.Scheduler):
     # 1. Decodes. A running request with one token to compute has a row in every step.
     #
     # 2. Prompts that have begun, in the order of admission: each gets all the tokens that it needs,
-    #    or all that are left. The rest of the prompt waits for the next step. All sequences in
-    #    self.running have begun, also those without a computed token: the judge may call plan twice
-    #    before it computes the rows of the first plan.
+    #    or all that are left. The rest of the prompt waits for the next step. A prompt has begun if
+    #    its sequence is in self.running. It may have no computed token yet: the test may call plan
+    #    again before it computes the rows of the plan before.
     #
     # 3. New requests, while a slot is free and a request waits: the head of the queue joins, and
     #    gets all the tokens that it needs, or all that are left. When no token is left, stop.

@@ -76,7 +76,7 @@ def test_a_budget_curve_is_read_against_a_limit():
     summaries = {n: streaming(mb.Budget(4, n)).summary() for n in (8, 32, 64, 128)}
     measured = {n: summaries[n] for n in (8, 32, 128)}
     figure = mb.plots.budget_curve(measured, summaries, chosen=32, limit_s=0.7)
-    assert titles(figure)[0] == "The p99 of the waits is within 700 ms up to a budget of 32"
+    assert titles(figure)[0] == "The largest measured budget with a p99 within 700 ms is 32"
     assert "measured again at 32" in [text.get_text() for text in figure.axes[0].texts]
     figure = mb.plots.budget_curve(measured, summaries, chosen=32, limit_s=0.001)
     assert titles(figure)[0] == "No budget keeps the p99 of the waits within 1 ms"

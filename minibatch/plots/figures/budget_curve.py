@@ -43,7 +43,7 @@ def budget_curve(
         axes[0].get_gridspec().set_height_ratios((2, 1, 1))
     within = [budget for budget in budgets if summaries[budget]["itl_p99_s"] <= limit_s]
     findings = [
-        f"The p99 of the waits is within {1e3 * limit_s:.0f} ms up to a budget of {max(within):,}"
+        f"The largest measured budget with a p99 within {1e3 * limit_s:.0f} ms is {max(within):,}"
         if within
         else f"No budget keeps the p99 of the waits within {1e3 * limit_s:.0f} ms",
         "Time to first token, the mean of all requests",

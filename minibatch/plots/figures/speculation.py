@@ -50,6 +50,8 @@ def speculation(
         until = "at all sizes" if rates[0].speed_up > 1 else "at no size"
         if crossing and crossing <= sizes[-1]:
             until = f"up to about {crossing:.0f}"
+        elif 1 < rates[-1].speed_up <= 1 + NOISE and rates[0].speed_up > 1:
+            until = f"up to about {sizes[-1]}"
         side = "bottom" if rates[-1].speed_up == highest else "top"
         axis.annotate(name, (1, rates[-1].speed_up), (8, 0), va=side, fontsize=LABEL, color=INK,
                       xycoords=axis.get_yaxis_transform(),

@@ -85,8 +85,10 @@ def test_what_the_kernels_have_in_flight_is_what_the_text_says(tiled):
     )
     for threads in (32, 128):
         assert bytes_in_flight(stand_in, threads) == bytes_in_flight(group_of_2, threads)
-    assert "too little for an H100, even with the short latency" in text
-    assert bytes_in_flight(group_of_2, 32) < bytes_needed("H100", LATENCY_S / 2)
+    assert "about as much with the short latency, and twice as much with the long latency" in text
+    in_flight = bytes_in_flight(group_of_2, 32)
+    assert bytes_needed("H100", LATENCY_S / 2) == pytest.approx(in_flight, rel=0.05)
+    assert bytes_needed("H100", LATENCY_S) == pytest.approx(2 * in_flight, rel=0.05)
     assert f"6.3 has {in_kb(bytes_in_flight(four, 32))}, which is more than an H100 or" in text
     assert bytes_in_flight(four, 32) > max(bytes_needed(gpu, LATENCY_S) for gpu in MEMORY)
     assert f"a thread needs {four.registers} registers, and up to 64 a thread would fit" in text

@@ -146,7 +146,7 @@ def test_a_ladder_tells_how_often_each_kernel_reads(report):
 def test_bytes_in_flight_stand_beside_what_a_gpu_needs():
     kernels = {"one number a lane": 4 * 1024, "several": 147_456}
     figure = plots.in_flight(kernels, yours="several")
-    says = "one number a lane has 4 KB in flight; an H100 needs 8.3 to 17 KB"
+    says = "one number a lane has at most 4 KB in flight; an H100 needs 8.3 to 17 KB"
     assert says in figure.alt
     assert "one number a lane 4 KB. several 144 KB. an H100 needs 8.3 KB at 335 ns" in figure.alt
     labels = figure.axes[0].get_yticklabels()

@@ -58,7 +58,7 @@ def in_flight(
     axis.set_xlim(0, end)
     first, number = next(iter(kernels.items()))
     needs = " to ".join(f"{bytes_needed(GPUS[0], each) / KB:.2g}" for each in LATENCIES)
-    finding = f"{first} has {number / KB:.0f} KB in flight; an {GPUS[0]} needs {needs} KB"
+    finding = f"{first} has at most {number / KB:.0f} KB in flight; an {GPUS[0]} needs {needs} KB"
     x = f"KB in flight on one multiprocessor; assumed: a load takes {idle} to {busy}"
     dress(axis, finding, x)
     for label, name in zip(axis.get_yticklabels(), kernels, strict=False):

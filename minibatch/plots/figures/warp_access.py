@@ -20,6 +20,7 @@ MOST_SECTORS = 40  # drawn; the rest are counted
 USED, ASKED = COLOURS[4], "#E3E3E3"  # the numbers of a lane, in the sector that it asks for
 STRIP = 34, 4  # top and height, in lanes
 HEIGHT = 4.2
+BANKS_HEIGHT = 2.6  # of banks: most of the picture is empty
 
 
 def warp_access(report: Report, array: str, line: int = 0, *, ax: Axes | None = None) -> Figure:
@@ -39,7 +40,8 @@ def warp_access(report: Report, array: str, line: int = 0, *, ax: Axes | None = 
     if not lines:
         raise ValueError(f"line {line} does not access {array}; see report.traffic")
     *_, one, chosen = max(lines, key=lambda each: each[:5])
-    figure, (axis,) = canvas(1, ax, height=HEIGHT)
+    height = BANKS_HEIGHT if one.array.space == "shared" else HEIGHT
+    figure, (axis,) = canvas(1, ax, height=height)
     finding = draw_instruction(axis, one, chosen)
     describe(figure, "Lanes by sectors of memory, or by banks.", [finding])
     return figure
@@ -130,9 +132,9 @@ def _banks(axis: Axes, lanes: np.ndarray, words: np.ndarray) -> None:
         bank = int(word % BANKS)
         waits = first.setdefault(bank, int(word)) != word
         waiting += [bank] * bool(waits)
-        look = {"facecolor": WAITS if waits else WORK, "hatch": "//" if waits else ""}
-        axis.add_patch(Rectangle((bank, lane + 0.1), 1, 0.8, edgecolor=INK, linewidth=0.4, **look))
+        colour = WAITS if waits else WORK
+        axis.add_patch(Rectangle((bank, lane), 1, 1, facecolor=colour, linewidth=0))
     if waiting:
-        said = f"{len(waiting)} lanes (hatched) wait:\na bank delivers one word in a pass"
+        said = f"{len(waiting)} lanes wait:\na bank delivers one word in a pass"
         axis.text(max(waiting) + 1.5, 16, said, va="center", fontsize=LABEL, color=INK)
     axis.set_xlim(0, BANKS)

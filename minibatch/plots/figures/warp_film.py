@@ -31,7 +31,7 @@ def warp_film(report: Report, n: int = 1, *, thread_block: int = 0, warp: int = 
     axis.set_title(axis.get_title("left"), loc="left", fontsize=TITLE, color=INK, pad=26)
     look = {"family": "monospace", "fontsize": SMALL, "color": INK, "parse_math": False}
     line = source[:MOST_LETTERS]
-    axis.annotate(line, (0, 1), (0, 5), "axes fraction", "offset points", **look)
+    axis.annotate(line, (0, 1), (0, 7), "axes fraction", "offset points", **look)
     axis.set_xlabel(f"instruction {n:,} of {len(frames):,}: {axis.get_xlabel()}")
     describe(figure, f"Instruction {n} of {len(frames)}: {source}.", [finding])
     return figure

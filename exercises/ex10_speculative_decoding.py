@@ -102,9 +102,9 @@ def accept_or_draw(p: list[float], q: list[float], token: int, u: float, v: floa
 # has four draft tokens, and the score is the number of tokens per step. Some texts are forms: every
 # line contains the same group of four or five tokens. The token before the group then decides which
 # token follows it. For example, with the lines a 1 2 3 4 b and c 1 2 3 4 d in the text, b follows
-# a 1 2 3 4, and d follows c 1 2 3 4. If the newest token does not occur earlier in the text, propose no draft tokens: a wrong draft
-# token takes computation, an empty draft takes none. There is at least one token, and `most` is at
-# least 1. Token ids are whole numbers from 0.
+# a 1 2 3 4, and d follows c 1 2 3 4. If the newest token does not occur earlier in the text,
+# propose no draft tokens: a wrong draft token takes computation, an empty draft takes none. There
+# is at least one token, and `most` is at least 1. Token ids are whole numbers from 0.
 # ---------------------------------------------------------------------------------------------
 def propose(token_ids: list[int], most: int) -> list[int]:
     """Up to `most` token ids that may come next; [] for no draft tokens.

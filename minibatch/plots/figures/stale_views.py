@@ -34,12 +34,12 @@ def stale_views(
     """
     figure, (axis,) = canvas(1, ax, height=3.8)
     level, crossings = float(np.median(blind)), []
-    axis.axhspan(min(blind), max(blind), color=FAINT, alpha=0.15, linewidth=0)
-    axis.axhline(level, color=FAINT, linestyle=":", linewidth=2.5)
+    ages = sorted({age for line in p99.values() for age in line})
+    axis.fill_between(ages, min(blind), max(blind), color=FAINT, alpha=0.15, linewidth=0)
+    axis.plot(ages, [level] * len(ages), color=FAINT, linestyle=":", linewidth=2.5)
     axis.annotate(f"{blind_name}, uses no view", (0.06, level), (0, 4), va="bottom",
                   xycoords=axis.get_yaxis_transform(), textcoords="offset points", fontsize=TICK,
                   color=INK)  # fmt: skip
-    ages = sorted({age for line in p99.values() for age in line})
     for (name, line), (colour, marker) in zip(p99.items(), LOOKS, strict=False):
         own = sorted(line)
         values = np.array([line[age] for age in own])

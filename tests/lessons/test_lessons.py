@@ -407,6 +407,7 @@ FINDINGS = {
         "Shortest, refusing 0.93",
         "FCFS, early 0.91",
         "Shortest, early 0.97",
+        "Shortest, starving 0.96",
         "FCFS: 48 of 96 in time; score 0.54",
         "Request 10 waits 1.04 s before its first step",
         "The order adds 0.27.",

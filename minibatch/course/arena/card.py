@@ -6,6 +6,7 @@ without pressing the button goes on without it.
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import ipywidgets
@@ -35,7 +36,7 @@ class ArenaCard(WithStill):
         self.play_button.on_click(lambda _: self._press(self._play))
         self.submit_button.on_click(lambda _: self._press(self._submit))
         link = PAGES.get_template("open_button.html").render(
-            file=f"{path.parent.name}/{path.name}", attributes=open_beside(path)
+            file=near(path), attributes=open_beside(path)
         )
         super().__init__(
             [self.play_button, self.submit_button, ipywidgets.HTML(link), self.progress]
@@ -73,6 +74,12 @@ class ArenaCard(WithStill):
             "<p>Kept as <code>{}</code>: <code>python -m minibatch handin</code> packs it.</p>"
         )
         return kept.format(f"{target.parent.name}/{target.name}") + Markup(shown(self.played))
+
+
+def near(path: Path) -> str:
+    """A path as a page shows it: the file in its folder, without a temporary folder's name."""
+    temporary = Path(tempfile.gettempdir()).resolve() == path.resolve().parent.parent
+    return path.name if temporary else f"{path.parent.name}/{path.name}"
 
 
 def shown(played: Played) -> str:

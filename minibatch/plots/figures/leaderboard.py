@@ -20,6 +20,7 @@ def leaderboard(
     *,
     seeds: Mapping[str, Sequence[float]] | None = None,
     own: str = "",
+    begin: float = 0.0,
     ax: Axes | None = None,
 ) -> Figure:
     """A line for each policy, the best on top: a dot for its score, a diamond for the hidden one, a
@@ -27,7 +28,8 @@ def leaderboard(
 
     public, hidden: scores by name; 1 is the best shipped oracle's. A policy whose two scores differ
     has a colour. seeds: by name, the scores of the single seeds that a score is the mean of. own:
-    the name of the learner's policy, which has a colour and bold letters.
+    the name of the learner's policy, which has a colour and bold letters. begin: the lowest score
+    on the axis.
     """
     hidden, seeds = hidden or {}, seeds or {}
     order = sorted(public, key=lambda name: -public[name])
@@ -48,7 +50,8 @@ def leaderboard(
         axis.plot(each, [y] * len(each), "|", markersize=18, markeredgewidth=1.5, color=INK)
     axis.set_yticks(range(len(order)), order)
     axis.set_ylim(len(order) - 0.4, -1.0)
-    axis.set_xlim(0, 1.03 * max(1.0, *public.values(), *hidden.values(), *sum(seeds.values(), [])))
+    best = max(1.0, *public.values(), *hidden.values(), *sum(seeds.values(), []))
+    axis.set_xlim(begin, best + 0.03 * (best - begin))
     title = _finding(order, public, hidden, own, seeds)
     dress(axis, title, "score; 1 is the oracle's")
     axis.tick_params(axis="y", labelsize=LABEL, length=0)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ...engine.trace import Trace
-from ..colours import BURNT, EMPTY, FADED, HATCHES, INK, WASTE, WORK, ink_on, own_colours
+from ..colours import BURNT, FADED, HATCHES, INK, WASTE, WORK, ink_on, own_colours
 from ..guesses import mark, said
 from ..picture import SMALL, TICK, canvas, describe, dress, percent
 from ..spans import spans
@@ -55,7 +55,7 @@ def timeline(
 
 
 def _kinds(traces: Collection[Trace]) -> list[Patch]:
-    """The entries of the legend: padding and empty slots only where there are some."""
+    """The entries of the legend: waste only where there is some. An empty slot is white."""
     kinds = [
         Patch(facecolor=WORK, edgecolor=INK, label="decode"),
         Patch(facecolor=WORK, edgecolor=INK, hatch="////", label="prefill"),
@@ -66,8 +66,6 @@ def _kinds(traces: Collection[Trace]) -> list[Patch]:
     if "wasted" in found:
         label = "after a stop token: wasted"
         kinds.append(Patch(**BURNT | {"hatch": HATCHES["wasted"]}, label=label))
-    if any(len(step.rows) < trace.max_batch_size for trace in traces for step in trace.steps):
-        kinds.append(Patch(facecolor=EMPTY, edgecolor="#888888", label="empty slot"))
     return kinds
 
 

@@ -185,10 +185,9 @@ def test_what_a_batch_saves_is_its_weights_and_the_rest(tiny_model):
     figure = mb.plots.saved_by_batching(tiny_model, roof, TIMES)
     (axis,) = figure.axes  # 8 steps of 4 ms, one of 11 ms; of each step, 0.5 ms for the weights
     bars = [bar.get_width() for bar in axis.patches if isinstance(bar, Rectangle)]
-    assert bars == pytest.approx([35.85, 0, 4.48, 0, 4, 28, 0.5, 10.5], rel=0.01)
-    words = {text.get_text() for text in axis.texts}
-    assert {"your machine, measured", "saves 31 ms", "saves 21 ms"} <= words
-    assert title(axis) == "Here, one step of 8 rows takes 11 ms instead of 32 ms"
+    assert bars == pytest.approx([4, 28, 0.5, 10.5], rel=0.01)
+    assert "saves 21 ms" in {text.get_text() for text in axis.texts}
+    assert title(axis) == "One step of 8 rows takes 11 ms instead of 32 ms"
     assert title(axis) in figure.alt
 
 

@@ -58,8 +58,16 @@ def rates(**speed_ups):
 @pytest.mark.parametrize(
     ("measured", "finding", "until"),
     [
-        (rates(b1=1.5, b2=1.2, b4=0.8), "pays only in small batches", "up to about 3"),
-        (rates(b1=1.5, b2=1.2, b4=1.04), "pays only in small batches", "up to about 4"),
+        (
+            rates(b1=1.5, b2=1.2, b4=0.8),
+            "pays in small batches, but not with 4 sequences",
+            "up to about 3",
+        ),
+        (
+            rates(b1=1.5, b2=1.2, b4=1.04),
+            "pays in small batches, but not with 4 sequences",
+            "up to about 4",
+        ),
         (rates(b1=1.08, b2=0.93, b4=0.7), "pays at no measured batch size", "up to about 1"),
         (rates(b1=0.88, b2=0.8, b4=0.7), "pays at no measured batch size", "at no size"),
         (rates(b1=1.5, b2=1.2, b4=1.3), "pays at every measured batch size", "at all sizes"),

@@ -93,7 +93,8 @@ def _finding(measured: Sequence[Sequence[Prediction]]) -> str:
     if not any(gains):
         return "Guessing pays at no measured batch size"
     if all(rates[-1].speed_up <= 1 + NOISE for rates in measured):
-        return "Guessing pays only in small batches"
+        largest = max(rates[-1].batch_size for rates in measured)
+        return f"Guessing pays in small batches, but not with {largest} sequences"
     if all(len(some) == len(rates) for some, rates in zip(gains, measured, strict=True)):
         return "Guessing pays at every measured batch size"
     return "The better the guesses, the larger the batch in which they pay"

@@ -175,8 +175,9 @@ async def answer(
 #
 # "slowest" is the name of a part. Let n be the number of rows that are not left out. Take the 1 %
 # of these rows with the largest latencies (n / 100 rows, rounded up), and all rows with the same
-# latency as the fastest of them. Add up each part over these rows: the part with the largest sum is "slowest". If two sums are equal, choose the part that
-# comes first in the list above. If n is 0, "slowest" is None.
+# latency as the fastest of them. Add up each part over these rows: the part with the largest sum is
+# "slowest". If two sums are equal, choose the part that comes first in the list above. If n is 0,
+# "slowest" is None.
 # ---------------------------------------------------------------------------------------------
 def where_the_time_went(rows: list[tuple[dict, dict | None]]) -> dict:
     """The three entries; see above.

@@ -35,7 +35,7 @@ def autoscaled_day(
     """
     figure, axes = canvas(3, ax, height=2.2)
     if ax is None:
-        axes[0].get_gridspec().set_height_ratios((2, 4, 3))
+        axes[0].get_gridspec().set_height_ratios((2, 4, 4))
     first = next(iter(runs.values()))
     end = max(float(np.nanmax(run.finish)) for run in runs.values())
     edges = np.linspace(0, end, PARTS + 1)
@@ -73,7 +73,13 @@ def autoscaled_day(
         axes[2].annotate(f"limit: {limit_s:g} s", (0.01, limit_s), (0, -4), fontsize=TICK, va="top",
                          xycoords=axes[2].get_yaxis_transform(), textcoords="offset points",
                          color=INK)  # fmt: skip
-    figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=4,
-                  frameon=False, fontsize=TICK)  # fmt: skip
+    ends = {name: int(run.num_on(np.array([0.999 * end]))[0]) for name, run in runs.items()}
+    if len(set(ends.values())) == len(ends):
+        for name, height in ends.items():
+            axes[1].annotate(name, (end, height), (0, 3), textcoords="offset points", ha="right",
+                             va="bottom", fontsize=TICK, color=INK)  # fmt: skip
+    else:  # labels at the ends would cover one another
+        figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=4,
+                      frameon=False, fontsize=TICK)  # fmt: skip
     describe(figure, "The load, the replicas and the waits over a day.", [money, late])
     return figure

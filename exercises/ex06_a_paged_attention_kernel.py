@@ -10,9 +10,10 @@ lab, which records every access. On a GPU, they run without change. In a kernel 
     cuda.syncthreads()                   a barrier for the thread block
     cuda.shfl_xor_sync(mask, value, n)   the value of the lane whose number differs in the bits of n
     cuda.shfl_sync(mask, value, n)       the value of lane n
-    math.exp, min, max, range, float32, int32, and the shape of an array
+    math.exp, min, max, range, int, float32, and the shape of an array
 
-and helper functions of this file, but no import, no list, no dict. Look at what your kernel does:
+and helper functions of this file, each under `@cuda.jit`, but no import, no list, no dict. Look at
+what your kernel does:
 
     from minibatch import kernel_lab as lab
     case = lab.paged_case([1, 16, 17, 40])      # four rows; lengths in tokens

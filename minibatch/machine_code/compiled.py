@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -100,9 +102,24 @@ def compiled_for(kernel: Callable, signature: tuple, capability: tuple[int, int]
     from cuda import core
     from numba import cuda
 
-    ptx, _ = cuda.compile_ptx(kernel, signature, cc=capability, fastmath=True)
+    with _as_if_on(capability):
+        ptx, _ = cuda.compile_ptx(kernel, signature, cc=capability, fastmath=True)
     ptx = ptx.decode() if isinstance(ptx, bytes) else ptx
     options = core.LinkerOptions(arch="sm_{}{}".format(*capability), ptxas_options=["-v"])
     linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
     cubin = linker.link("cubin").code
     return Compiled(ptx, linker.get_info_log(), capability, cubin)
+
+
+@contextmanager
+def _as_if_on(capability: tuple[int, int]) -> Iterator[None]:
+    """numba asks the device for which GPU to compile a @cuda.jit function that a kernel calls, and
+    here may be no device."""
+    from numba.cuda import dispatcher
+
+    before = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = before

@@ -154,3 +154,18 @@ def test_without_a_compiler_it_says_how_to_get_one(monkeypatch):
         monkeypatch.delattr(sys.modules["cuda"], "core", raising=False)
     with pytest.raises(RuntimeError, match="setup --numba-cuda installs it"):
         lab.compiled(sum_of, (NUMBERS, NUMBERS))
+
+
+@cuda.jit
+def doubled(number):
+    return number * float32(2)
+
+
+def twice(source, result):
+    result[cuda.threadIdx.x] = doubled(source[cuda.threadIdx.x])
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_kernel_may_call_a_device_function():
+    (found,) = lab.compiled(twice, (NUMBERS, NUMBERS), [(9, 0)])
+    assert (found.float64, found.stack) == (0, 0)

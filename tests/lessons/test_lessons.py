@@ -82,7 +82,7 @@ FINDINGS = {
         "Reading all weights takes ",
         "1 row: 4.5 ms. 32 rows: 5.7 ms. 256 rows: 14.5 ms.",
         "64 tokens of context: 64 rows take",
-        "Upper pair: calculated. Lower pair: measured.",
+        "Both are measured. One step of 8 rows takes ",
         "rows in a pass, and number of such passes: {1: 765}",
         "This is yours: greedy_decode from",
         "20 tokens: For dinner",

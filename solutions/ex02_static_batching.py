@@ -16,8 +16,8 @@ import minibatch as mb
 # lessons/02_static_batching.ipynb, "Any lengths you like"
 #
 # Requests are served in static batches, in order of arrival, `max_batch_size` at a time. (The last
-# batch may be smaller. Count only the slots that it uses.) A slot-step is one used slot in one
-# step, so it is one row. What share of all slot-steps is padding?
+# batch may be smaller. Count only the slots that it uses; the titles of timelines count all.) A
+# slot-step is one used slot in one step, so it is one row. What share of all slot-steps is padding?
 #
 # HINT A batch of n runs as many steps as its longest answer has tokens: n times as many slot-steps.
 #      Which of these slot-steps give a token?
@@ -48,8 +48,8 @@ def padding_share(output_lengths: list[int], max_batch_size: int) -> float:
 # lessons/02_static_batching.ipynb, "A batch is a rectangle"
 #
 # Make one rectangle of prompts of different lengths: one line for each prompt. The model must
-# predict the next token of each prompt at the last place of its line. Return three tensors of the
-# same shape, all int64. Token ids may be large, and prompts may be long:
+# predict the next token of each prompt at the last place of its line. Return three tensors (arrays
+# of torch) of the same shape, all int64. Token ids may be large, and prompts may be long:
 #
 #     input_ids        the tokens, and pad_token_id at the places without a token
 #     attention_mask   1 for a real token, 0 for padding
@@ -107,7 +107,7 @@ class MyStatic(mb.Scheduler):
     #
     # The docstring of the class lists what you may use. If no sequence runs, first form a batch:
     # take sequences from the head of the queue, as many as fit into the slots and into the memory
-    # for K and V. Each sequence needs room for its longest possible answer. Stop at the first
+    # for K and V (`can_grow`). Each sequence needs room for its longest answer. Stop at the first
     # sequence that does not fit. Then every sequence of the batch gets a row, and all rows are
     # equally long: a short prompt is padded to the longest prompt, and the row of a finished
     # sequence is only padding. (`retire` is given: the sequences leave together when all of them
@@ -115,7 +115,7 @@ class MyStatic(mb.Scheduler):
     #
     # Usually a row computes a whole prompt (first step) or 1 token (later steps). Do not rely on
     # this: for a sequence s, use `s.num_uncomputed_tokens`. With prefix caching (lesson 7), or
-    # after a step that failed, it is another number. The engine also asks for a plan when no
+    # after a step with an error, it is another number. The engine also asks for a plan when no
     # sequence runs or waits: then return `mb.StepPlan()`.
     #
     # HINT Two parts: form the batch, if self.running is empty; then a row for each member.

@@ -197,8 +197,9 @@ def check_outputs(found, why=lambda name, result: ""):
             )
 
 
-def check_compiled(student, function, most_float64=0):
-    """No stack, and no float64 unless `most_float64` is None, where the compiler is installed."""
+def check_compiled(student, function, most_float64=0, most_stack=0):
+    """At most so many bytes of stack, and no float64 unless `most_float64` is None, where the
+    compiler is installed."""
     found = results(student, function, None)
     if not found:
         return
@@ -213,7 +214,7 @@ def check_compiled(student, function, most_float64=0):
             f"{found['float64']} instructions on float64. A constant such as 0.0 or -1e30 is "
             "float64, and so is 1 / x with the integer 1. Write float32(0) and float32(1) / x."
         )
-    if found["stack"]:
+    if found["stack"] > most_stack:
         raise Wrong(
             f"[array_in_memory] {function}: compiled for a GPU, a thread keeps {found['stack']} "
             "bytes in memory instead of in registers: the index of a local array must be known at "

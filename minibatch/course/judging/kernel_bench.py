@@ -93,6 +93,11 @@ def _launch(
         for thread in array.columns.thread[:1].tolist():
             block = thread // threads
             shared[block] = shared.get(block, 0) + array.nbytes
+    stored: dict[str, list[int]] = {}  # bytes used and asked for, by all lines that write an array
+    for t in report.traffic:
+        if t.stores and t.space == "global":
+            before = stored.get(t.array, [0, 0])
+            stored[t.array] = [before[0] + t.bytes_used, before[1] + t.bytes_asked]
     return {
         "faults": [[fault.kind, fault.line, fault.sentence] for fault in report.faults],
         "wrong": report.wrong,
@@ -101,11 +106,7 @@ def _launch(
             array.name: array.data.tolist() for array in report.globals if array.name in expect
         },
         "shared": max(shared.values(), default=0),
-        "stored": {
-            t.array: [t.bytes_used, t.bytes_asked]
-            for t in report.traffic
-            if t.stores and t.space == "global"
-        },
+        "stored": stored,
         "reads": sum(t.loads for t in report.traffic if t.space == "global"),
     }
 

@@ -139,11 +139,15 @@ class Worker:
             return pack(self._find(name)(*args, **kwargs))
 
     def do_calls(self, name: str, calls: list) -> list:
-        """Call a function of the file several times, with other arguments each time. Answers are
-        read after the last call: a later call must not change what an earlier one returned."""
-        function = self._find(name)
+        """Call a function of the file several times. Answers are read after the last call: a later
+        call must not change what an earlier one returned, and a caller may change its list."""
+        function, read = self._find(name), []
         answers = [function(*unpack(arguments)) for arguments in calls]
-        return [pack(answer) for answer in answers]
+        for answer in answers:
+            read.append(pack(answer))
+            if isinstance(answer, list):
+                answer.clear()
+        return read
 
     def do_again(self, name: str, calls: list) -> list:
         """Call a function of the file by a caller that keeps its lists, as `call_again`."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
+from unittest.mock import Mock, patch
 
 import numpy as np
 
@@ -102,24 +101,11 @@ def compiled_for(kernel: Callable, signature: tuple, capability: tuple[int, int]
     from cuda import core
     from numba import cuda
 
-    with _as_if_on(capability):
+    device = Mock(return_value=Mock(compute_capability=capability))  # asked for a helper's code
+    with patch("numba.cuda.dispatcher.get_current_device", device):
         ptx, _ = cuda.compile_ptx(kernel, signature, cc=capability, fastmath=True)
     ptx = ptx.decode() if isinstance(ptx, bytes) else ptx
     options = core.LinkerOptions(arch="sm_{}{}".format(*capability), ptxas_options=["-v"])
     linker = core.Linker(core.ObjectCode.from_ptx(ptx.encode()), options=options)
     cubin = linker.link("cubin").code
     return Compiled(ptx, linker.get_info_log(), capability, cubin)
-
-
-@contextmanager
-def _as_if_on(capability: tuple[int, int]) -> Iterator[None]:
-    """numba asks the device for which GPU to compile a @cuda.jit function that a kernel calls, and
-    here may be no device."""
-    from numba.cuda import dispatcher
-
-    before = dispatcher.get_current_device
-    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
-    try:
-        yield
-    finally:
-        dispatcher.get_current_device = before

@@ -74,7 +74,7 @@ def test_what_is_measured_says_in_which_time(tiny_model, monkeypatch, platform, 
     took = measure.alternating({"A": list}, rounds=1)
     assert step.conditions == token.conditions == took.conditions == words
     assert words in str(took)
-    assert words in mb.plots.token_costs([token]).axes[0].get_ylabel()
+    assert words in mb.plots.token_costs([token]).axes[0].get_xlabel()
 
 
 @pytest.fixture

@@ -35,9 +35,9 @@ SUITES = {  # option: marks that pytest selects, hypothesis profile, the printed
     SHORT: (
         "not full and not slow",
         "short",
-        "The short suite: about 6 minutes on two idle cores (test --all: about 20)",
+        "The short suite: some minutes (test --all: three quarters of an hour on two cores)",
     ),
-    "--all": ("not slow", "all", "The whole suite: about 20 minutes on two idle cores"),
+    "--all": ("not slow", "all", "The whole suite: about three quarters of an hour on two cores"),
     "--slow": ("", "release", "All tests, with many seeds: much longer; run it overnight"),
 }
 

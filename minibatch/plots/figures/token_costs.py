@@ -42,7 +42,9 @@ def token_costs(
     )
     drawn = guess_of(guess) if guess else None
     answer = f"; your curve: {written(drawn[-1][1])} ms" if isinstance(drawn, list) else ""
-    dress(axis, finding + answer, "tokens so far", "ms for the next token")
+    dress(
+        axis, finding + answer, f"tokens so far (times: {last.conditions})", "ms for the next token"
+    )
     mark(axis, guess)
     describe(figure, "Milliseconds for the next token by tokens so far.", [finding])
     return figure

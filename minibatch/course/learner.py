@@ -154,27 +154,22 @@ def status() -> Shown:
     total = sum(task.points for task in tasks.values())
     passed = sum(progress[task_id].outcome == PASSED for task_id in tasks)
     foot = f"{passed} of {len(tasks)} passed, {earned:g} of {total} points"
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
     lessons: dict[str, list[tuple[str, ...]]] = {}
     for task, row in zip(tasks.values(), rows, strict=True):
         lessons.setdefault(_lesson_of(task), []).append(row)
-    text = "\n\n".join(
-        "\n".join(
-            [
-                lesson,
-                *(
-                    "  ".join(
-                        cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)
-                    ).rstrip()
-                    for row in own
-                ),
-            ]
-        )
-        for lesson, own in lessons.items()
-    )
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    parts = [
+        "\n".join([name, *(_line(row, widths) for row in own)]) for name, own in lessons.items()
+    ]
     board = scoreboard.as_text()
     page = PAGES.get_template("status.html").render(lessons=lessons, foot=foot, board=board)
-    return Shown("\n\n".join(part for part in (text, board, foot) if part), page)
+    return Shown("\n\n".join(part for part in (*parts, board, foot) if part), page)
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    *cells, state = row
+    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+    return "  ".join([*padded, state]).rstrip()
 
 
 def _lesson_of(task: Task) -> str:

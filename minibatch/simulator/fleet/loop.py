@@ -57,8 +57,8 @@ class Loop:
         self.queues: tuple[deque[int], deque[int]] = deque(), deque()  # by is_prefill
         self.queue_lengths, self.incoming = [(0.0, 0)], {}
         self.scaling = Scaling(self, replica)
-        self._heap: list[Event] = []
-        self._steps: list[Event] = []  # the events that are a begin or an end of a step
+        self._events: list[Event] = []  # of requests and replicas
+        self._steps: list[Event] = []  # begins and ends of steps
         self._numbers = itertools.count()
 
     def run(self, path: str, why: str) -> FleetRun:
@@ -66,9 +66,9 @@ class Loop:
         self.scaling.begin()
         self._expect(0)
         time = 0.0
-        while (self._heap or self._steps) and self.columns.num_open:
-            is_step = not self._heap or (self._steps and self._steps[0] < self._heap[0])
-            time, _, _, act, arguments = heapq.heappop(self._steps if is_step else self._heap)
+        while (self._events or self._steps) and self.columns.num_open:
+            is_step = not self._events or (self._steps and self._steps[0] < self._events[0])
+            time, _, _, act, arguments = heapq.heappop(self._steps if is_step else self._events)
             act(time, *arguments)
         for number in itertools.chain(*self.queues):
             self.columns.fail(number, "no replica")
@@ -76,13 +76,13 @@ class Loop:
 
     def at(self, time: float, kind: int, act: Callable[..., None], *arguments: object) -> None:
         """Expect an event."""
-        heap = self._steps if act in (self._begin, self._end) else self._heap
+        heap = self._steps if act in (self._begin, self._end) else self._events
         heapq.heappush(heap, (time, kind, next(self._numbers), act, arguments))
 
     @property
     def expects_nothing(self) -> bool:
         """Whether no event is left."""
-        return not (self._heap or self._steps)
+        return not (self._events or self._steps)
 
     # Requests -----------------------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class Loop:
             first = max(first, apart.num_prefill)
         others = (event[0] for event in self._steps if event[4][0].number < first)
         return min(
-            itertools.chain(others, (event[0] for event in self._heap[:1])), default=math.inf
+            itertools.chain(others, (event[0] for event in self._events[:1])), default=math.inf
         )
 
     def _end(self, time: float, replica: Replica, epoch: int) -> None:
@@ -233,7 +233,7 @@ class Loop:
             else:
                 self.columns.end(ended, self.fleet.network_s)
         again = replica.backend.next_time(time)
-        heads = self._heap[:1] + self._steps[:1]
+        heads = self._events[:1] + self._steps[:1]
         if again == time and not any(event[0] == time for event in heads):
             self._begin(time, replica, replica.epoch)  # it would be the next event in any case
         elif again is not None:

@@ -33,8 +33,8 @@ def two_load_generators() -> Figure:
     figure = Picture(figsize=(11, 4.8), facecolor="white", layout="constrained")
     honest = [(due, answered(due) - due) for due in DUE_MS]
     clients = {
-        "sends each request when it is due": (honest, WASTE, "o"),
-        "waits for each answer": (one_after_another(), WORK, "s"),
+        "sends each request when it is due": (honest, WORK, "o"),
+        "waits for each answer": (one_after_another(), WASTE, "s"),
     }
     axes = figure.subplots(2, sharex=True, sharey=True)
     counts = []

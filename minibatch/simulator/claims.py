@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from statistics import median
 
 from . import anyscale, orca
@@ -214,10 +215,16 @@ def sources(names: Collection[str] | None = None) -> _Fold:
     """
     shown = [claim for claim in TABLE if names is None or claim.name in names]
     head = "".join(f"<th>{word}</th>" for word in ("claim", "published", "settings", "source"))
-    rows = "".join(
-        "<tr>" + "".join(f'<td style="text-align: left">{escape(word)}</td>' for word in words)
-        for words in ((c.name, c.published, c.settings, c.source) for c in shown)
-    )
+    cell = '<td style="text-align: left; vertical-align: top"'
+    rows = ""
+    for source, claims in groupby(shown, key=lambda claim: claim.source):
+        of_source = list(claims)
+        for i, claim in enumerate(of_source):
+            words = (claim.name, claim.published, claim.settings)
+            rows += "<tr>" + "".join(f"{cell}>{escape(word)}</td>" for word in words)
+            if not i:  # a source stands once, beside all of its claims
+                rows += f'{cell} rowspan="{len(of_source)}">{escape(source)}</td>'
+            rows += "</tr>"
     return _Fold(
         f"<details><summary>The settings and the sources</summary><table><tr>{head}</tr>{rows}"
         "</table></details>"

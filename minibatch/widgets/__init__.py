@@ -9,6 +9,7 @@
     WindowSlider    which requests leave when, as you move the window that a batch waits
     Playground      any policies on synthetic arrivals, re-planned as you move the controls
     watch           answers that grow side by side while an engine serves them
+    Answers         the same for answers from elsewhere, such as a server's
 
 Everything drawn here comes from step records (`engine.trace`), so any policy can be shown.
 
@@ -16,7 +17,7 @@ Everything drawn here comes from step records (`engine.trace`), so any policy ca
     memory_player.py      MemoryPlayer           race.py              EngineRace
     kernel_stepper.py     KernelStepper          slide.py             Slide
     window_slider.py      WindowSlider           playground.py        Playground
-    watching.py           watch
+    watching.py           watch, Answers
     predict.py            `mb.predict` and `mb.predict_curve`: a question before a run
     still.py              a widget that leaves a picture of itself in a saved notebook
     stepping.py           controls to step along a run: back, step, play, go to
@@ -48,10 +49,11 @@ if TYPE_CHECKING:
     from .playground import Playground
     from .race import EngineRace
     from .slide import Slide
-    from .watching import watch
+    from .watching import Answers, watch
     from .window_slider import WindowSlider
 
 _HOMES = {
+    "Answers": "watching",
     "BlockMap": "block_map",
     "EnginePlayer": "player",
     "EngineRace": "race",
@@ -63,6 +65,7 @@ _HOMES = {
     "watch": "watching",
 }
 __all__ = [
+    "Answers",
     "BlockMap",
     "EnginePlayer",
     "EngineRace",

@@ -1,13 +1,15 @@
-"""Answers that grow in boxes, side by side, while a real engine serves them.
+"""Answers that grow in boxes, side by side: from a real engine, or from the clients of a server.
 
-It has no controls: it runs while its cell runs, and its last state stays on the page.
+There are no controls: the boxes change while their cell runs, and their last state stays on the page.
 """
 
 import re
+import threading
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+import ipywidgets
 from IPython.display import HTML, display
 
 from ..core.records import StepRecord
@@ -33,11 +35,12 @@ class Box:
     begun: int = 0
     first: int = 0
     last: int = 0
+    ended: bool = False
 
     @property
     def state(self) -> str:
         """A few words on its state, for the line under the name."""
-        if self.last:
+        if self.ended:
             return f"{self.num_tokens} tokens, passes {self.first}–{self.last}"
         if self.first:
             return f"{self.num_tokens} tokens so far"
@@ -79,14 +82,51 @@ def watch(
             box.text, box.newest = box.text + box.newest, event.text
             box.num_tokens += 1
             box.first = box.first or record.index + 1
-            box.last = record.index + 1 if event.finish_reason else 0
+            box.last, box.ended = record.index + 1, event.finish_reason is not None
     finally:
         engine.off_step(after_step)
         shown.update(HTML(_page(boxes, record)))
 
 
-def _page(boxes: dict[str, Box], record: StepRecord | None) -> str:
-    return PAGES.get_template("watch.html").render(boxes=list(boxes.values()), record=record)
+class Answers(ipywidgets.HTML):
+    """A box for each question, by the name of its client. `add` and `end` may be called from any
+    thread, such as one for each client of a server."""
+
+    def __init__(self, questions: Mapping[str, str]) -> None:
+        self._boxes = {name: _OfClient(name, text) for name, text in questions.items()}
+        self._lock = threading.Lock()  # else an older drawing could replace a newer one
+        super().__init__(self._drawn())
+
+    def add(self, name: str, piece: str) -> None:
+        """Append a piece of text to this client's answer."""
+        box = self._boxes[name]
+        with self._lock:
+            box.begun, box.text, box.newest = 1, box.text + box.newest, piece
+            self.value = self._drawn()
+
+    def end(self, name: str) -> None:
+        """This client's answer is complete."""
+        with self._lock:
+            self._boxes[name].ended = True
+            self.value = self._drawn()
+
+    def _drawn(self) -> str:
+        complete = sum(box.ended for box in self._boxes.values())
+        return _page(self._boxes, None, f"{complete} of {len(self._boxes)} answers complete")
+
+
+class _OfClient(Box):
+    """A client sees text, not passes."""
+
+    @property
+    def state(self) -> str:
+        return "complete" if self.ended else "is answered" if self.begun else "waits"
+
+
+def _page(boxes: Mapping[str, Box], record: StepRecord | None, heading: str = "") -> str:
+    """heading: instead of the words on the passes so far."""
+    page = PAGES.get_template("watch.html")
+    return page.render(boxes=list(boxes.values()), record=record, heading=heading)
 
 
 def _question(request: Request) -> str:

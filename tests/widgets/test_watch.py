@@ -2,6 +2,7 @@
 
 import re
 import sys
+import threading
 
 import pytest
 
@@ -58,3 +59,23 @@ def test_a_chat_s_question_is_shown_and_the_rest_of_its_prompt_is_not(pages):
     assert page._question(request) == "Dinner in <b>?"
     box = page.Box("A", page._question(request))
     assert "Dinner in &lt;b&gt;?" in page._page({"A": box}, None)
+
+
+def test_answers_of_clients_grow_from_threads_of_their_own():
+    answers = mb.widgets.Answers({"Rosa": "Dinner in <b>?", "Ben": "Hotels?"})
+    assert "Dinner in &lt;b&gt;?" in answers.value and "0 of 2 answers complete" in answers.value
+
+    def answer(name):
+        for piece in ("For ", "dinner", "."):
+            answers.add(name, piece)
+        answers.end(name)
+
+    threads = [threading.Thread(target=answer, args=(name,)) for name in ("Rosa", "Ben")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert "2 of 2 answers complete" in answers.value
+    assert answers.value.count("For dinner.") == 2
+    with pytest.raises(KeyError):
+        answers.add("Anna", "x")

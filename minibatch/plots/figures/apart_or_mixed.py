@@ -13,6 +13,7 @@ from ..guesses import mark
 from ..picture import LABEL, TICK, TITLE, canvas, describe, dress, percent
 
 LOOKS = ((COLOURS[2], "-", "o"), (COLOURS[4], "--", "s"), (COLOURS[6], "-.", "^"))
+NEAR = 0.2  # of the x axis: the width of a number
 
 
 def apart_or_mixed(
@@ -41,13 +42,16 @@ def apart_or_mixed(
             goodputs[name] = _last_within(rates, values, 100 * goal)
             ends[name] = f"{'≥ ' * bool(values.min() >= 100 * goal)}{goodputs[name]:.2g}"
             axis.plot(rates, values, color=colour, linestyle=style, linewidth=2.4)
-            at = goodputs[name], 100 * goal
-            axis.plot(*at, marker, color=colour, markersize=10, markeredgecolor=INK)
-            axis.annotate(ends[name], at, (8, 0), textcoords="offset points", va="bottom",
-                          fontsize=LABEL, color=INK)  # fmt: skip
+            axis.plot(goodputs[name], 100 * goal, marker, color=colour, markersize=10,
+                      markeredgecolor=INK)  # fmt: skip
             axis.plot([], color=colour, linestyle=style, marker=marker, markersize=10,
                       markeredgecolor=INK, linewidth=2.4, label=name)  # fmt: skip
         axis.axhline(100 * goal, color=INK, linestyle=":", linewidth=1)
+        for name, rate in goodputs.items():  # the number is right of its mark, unless one is near
+            near = any(0 < other - rate < NEAR * np.ptp(list(known)) for other in goodputs.values())
+            side = {"ha": "right", "xytext": (-8, 2)} if near else {"xytext": (8, 2)}
+            axis.annotate(ends[name], (rate, 100 * goal), textcoords="offset points", va="bottom",
+                          fontsize=LABEL, color=INK, **side)  # fmt: skip
         numbers = [f"{ends[name]} ({name})" for name in sorted(goodputs, key=goodputs.get)[::-1]]
         findings.append(f"{mix}: {', '.join(numbers)} a second per replica")
         within = "% of requests in time" if axis is axes[0] else ""

@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ..colours import COLOURS, INK, LIMIT, WORK
+from ..colours import COLOURS, FAINT, INK, LIMIT, WORK
 from ..picture import TICK, canvas, describe, dress, percent
 
 if TYPE_CHECKING:
     from ...simulator.fleet import FleetRun
 
-LOOKS = ((COLOURS[4], "-"), (COLOURS[5], "--"), (COLOURS[2], "-."), (COLOURS[6], ":"))
+LOOKS = ((FAINT, "-"), (COLOURS[4], "--"), (COLOURS[2], "-."), (COLOURS[6], ":"))
 PARTS = 48  # of the day, for rates and percentiles
 
 

@@ -14,7 +14,7 @@ from ..colours import COLOURS, FAINT, INK
 from ..guesses import mark, said
 from ..picture import TICK, canvas, describe, dress
 
-LOOKS = ((COLOURS[5], "s"), (COLOURS[2], "o"), (COLOURS[4], "^"), (COLOURS[6], "D"))
+LOOKS = ((COLOURS[4], "s"), (COLOURS[2], "o"), (COLOURS[0], "^"), (COLOURS[6], "D"))
 
 
 def stale_views(
@@ -60,7 +60,7 @@ def stale_views(
     title = f"{crossings[0]}{said(guess, '{:g} ms')}"
     dress(axis, title, "age of the router's view, milliseconds", "p99 TTFT, s")
     axis.set_xscale("symlog", linthresh=min((age for age in ages if age), default=1))
-    axis.set_xticks(ages, [f"{age:g}" for age in ages])
+    axis.set_xticks(ages, [f"{age:,g}" for age in ages])
     axis.minorticks_off()
     axis.set_yscale("log")
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -525,7 +525,7 @@ def test_waves_hand_the_next_thread_block_to_whoever_is_free():
 def test_a_report_is_a_picture_in_a_notebook():
     page = lab.run(faulty_kernels.off_by_one_tail, 2, 8, *scene())._repr_html_()
     line = line_of(faulty_kernels.off_by_one_tail, "# here")
-    assert f"✗ {line}" in page
+    assert f"✗</span>{line:3d}" in page
     assert "which no thread has written" in page
     assert "bytes asked for, share used" in page
     assert re.search(r">[\d,]+ · 100 % <span", page)

@@ -21,7 +21,7 @@ CASES = {  # what a kernel must get right, each by the sentence for its place
 FOUR, POOL = "four KV heads of 48 elements", "heads of 16 elements in a pool of 83 KV blocks"
 WIDE = "a head of 288 elements in KV blocks of 3 tokens"
 BROAD = "nine KV heads of 168 elements"
-TALL = "a KV block of 128 tokens"
+TALL = "a KV block of 107 tokens"  # 107 * (1 / 107) is below 1 in float32 and in float64
 LONG, SCALED, CHUNKS = "a row of 2,100 tokens", "another scale", "a thousand chunks"
 LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
 ODD = "nine rows in KV blocks of 13 tokens"
@@ -29,14 +29,14 @@ LOW = "all scores near -4,000,000"
 STEPS = "scores that fall to -12 in head 0, and rise in steps of 86 and more in head 1"
 APART = STEPS + ", in chunks of one token"
 EMPTY_FIRST = "an empty chunk first in each row"
-TILES = "scores 500 times as large in three tiles of tokens"
+TILES = "scores 500 times as large in four tiles of tokens"
 TRIO = "three query heads for each KV head, and a query of zeros"
 EVEN = "a KV head for each query head"
 ONCE = {  # what only some kernels must get right; run under one schedule
     FOUR: {"lengths": [3, 6], "heads": 4, "kv_heads": 4, "head_dim": 48},
     WIDE: {"lengths": [5], "heads": 1, "block_size": 3, "head_dim": 288},
     BROAD: {"lengths": [2], "heads": 9, "kv_heads": 9, "head_dim": 168},
-    TALL: {"lengths": [70], "heads": 1, "block_size": 128, "head_dim": 8},
+    TALL: {"lengths": [110], "heads": 1, "block_size": 107, "head_dim": 8},
     POOL: {"lengths": [90, 71], "block_size": 2, "heads": 4, "kv_heads": 4, "head_dim": 16},
     LONG: {"lengths": [2100], "heads": 1},
     LONG_FOR_TWO: {"lengths": [2100]},
@@ -44,7 +44,7 @@ ONCE = {  # what only some kernels must get right; run under one schedule
     LOW: {"lengths": [1, 5, 7], "sharpness": 20_000.0, "scores_near": -4e6},
     STEPS: {"lengths": [24]},
     APART: {"lengths": [24]},
-    TILES: {"lengths": [70], "sharpness": 500.0, "block_size": 128},
+    TILES: {"lengths": [110], "sharpness": 500.0, "block_size": 107},
     TRIO: {"lengths": [6, 3], "heads": 6, "kv_heads": 2},
     EMPTY_FIRST: {"lengths": [5, 4]},
     SCALED: {"lengths": [6, 3], "scale": 0.3},

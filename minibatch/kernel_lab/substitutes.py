@@ -65,7 +65,7 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
 
     def copy(original: FunctionType) -> FunctionType:
         if original not in known:
-            names: dict[str, object] = {"__builtins__": builtins}
+            names: dict[str, object] = {"__builtins__": builtins, "int": _integer}
             cells = tuple(CellType() for _ in original.__closure__ or ())
             own = (original.__code__, names, original.__name__, original.__defaults__, cells)
             known[original] = FunctionType(*own)  # before its names: a function may call itself
@@ -76,6 +76,8 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
         return known[original]
 
     def substitute(thing: object) -> object:
+        if thing is int:
+            return _integer
         if isinstance(thing, ModuleType):
             is_cuda = hasattr(thing, "syncthreads")
             return modules["numba"].cuda if is_cuda else modules.get(thing.__name__, thing)
@@ -87,6 +89,11 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
         return thing
 
     return copy(kernel)
+
+
+def _integer(number: Any) -> int:
+    """As on a GPU, NaN becomes 0: a number from unwritten memory, whose read is a fault already."""
+    return 0 if number != number else int(number)
 
 
 def _names(code: CodeType) -> set[str]:

@@ -29,7 +29,7 @@ LOW = "all scores near -4,000,000"
 STEPS = "scores that fall to -12 in head 0, and rise in steps of 86 and more in head 1"
 APART = STEPS + ", in chunks of one token"
 EMPTY_FIRST = "an empty chunk first in each row"
-TILES = "scores 500 times as large in four tiles of tokens"
+TILES = "scores 500 times as large in three tiles of tokens"
 TRIO = "three query heads for each KV head, and a query of zeros"
 EVEN = "a KV head for each query head"
 ONCE = {  # what only some kernels must get right; run under one schedule
@@ -44,10 +44,10 @@ ONCE = {  # what only some kernels must get right; run under one schedule
     LOW: {"lengths": [1, 5, 7], "sharpness": 20_000.0, "scores_near": -4e6},
     STEPS: {"lengths": [24]},
     APART: {"lengths": [24]},
-    TILES: {"lengths": [110], "sharpness": 500.0, "block_size": 107},
+    TILES: {"lengths": [70], "sharpness": 500.0, "block_size": 128},
     TRIO: {"lengths": [6, 3], "heads": 6, "kv_heads": 2},
     EMPTY_FIRST: {"lengths": [5, 4]},
-    SCALED: {"lengths": [6, 3], "scale": 0.3},
+    SCALED: {"lengths": [62, 3], "scale": 0.3, "block_size": 61},  # as with 107
     EVEN: {"lengths": [6, 3], "heads": 3, "kv_heads": 3},
     CHUNKS: {"lengths": [1097, 3], "heads": 1},
 }

@@ -707,3 +707,16 @@ def test_a_report_is_worked_out_once_and_by_few_calls_for_each_access():
     assert many <= 2.1 * few
     assert many <= 7 * 80 * 8 * 3  # accesses
     assert again == again_of_many
+
+
+def test_an_integer_of_unwritten_memory_is_0_and_the_read_is_a_fault():
+    def kernel(numbers, out):
+        table = cuda.shared.array(4, float32)
+        if cuda.threadIdx.x < 2:
+            table[cuda.threadIdx.x] = 1
+        cuda.syncthreads()
+        out[cuda.threadIdx.x] = numbers[int(table[cuda.threadIdx.x])]
+
+    report = lab.run(kernel, 1, 4, np.array([5, 7]), out := lab.empty(4, np.int64))
+    assert [fault.kind for fault in report.faults] == ["unwritten"]
+    assert out.tolist() == [7, 7, 5, 5]

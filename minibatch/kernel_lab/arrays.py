@@ -232,9 +232,9 @@ for _name in (*CARRY, "floordiv", "mod", "and", "or", "xor", "lshift", "rshift")
 
 
 def wrapped(number: object, dtype: np.dtype) -> int:
-    """An integer as a GPU stores it: modulo the range of its type."""
+    """An integer as a GPU stores it: modulo the range of its type. NaN becomes 0."""
     lowest, size = _range_of(dtype)
-    kept = (int(number) - lowest) % size + lowest
+    kept = ((int(number) if number == number else 0) - lowest) % size + lowest
     if dtype.kind != "u":
         return kept
     return Wrapped(kept) if number >= size or type(number) is Wrapped else Unsigned(kept)

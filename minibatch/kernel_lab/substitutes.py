@@ -65,7 +65,7 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
 
     def copy(original: FunctionType) -> FunctionType:
         if original not in known:
-            names: dict[str, object] = {"__builtins__": builtins, "int": _integer}
+            names: dict[str, object] = {"__builtins__": builtins, "int": TYPES["int64"]}
             cells = tuple(CellType() for _ in original.__closure__ or ())
             own = (original.__code__, names, original.__name__, original.__defaults__, cells)
             known[original] = FunctionType(*own)  # before its names: a function may call itself
@@ -76,8 +76,6 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
         return known[original]
 
     def substitute(thing: object) -> object:
-        if thing is int:
-            return _integer
         if isinstance(thing, ModuleType):
             is_cuda = hasattr(thing, "syncthreads")
             return modules["numba"].cuda if is_cuda else modules.get(thing.__name__, thing)
@@ -86,14 +84,9 @@ def rebuilt(kernel: FunctionType, notes: Notes, new_array: Any) -> FunctionType:
             return copy(function)
         if type(thing).__module__.startswith(("numba", "numba_cuda")):
             return _INTRINSICS.get(getattr(thing, "_name", None)) or TYPES.get(str(thing), thing)
-        return thing
+        return TYPES["int64"] if thing is int else thing
 
     return copy(kernel)
-
-
-def _integer(number: Any) -> int:
-    """As on a GPU, NaN becomes 0: a number from unwritten memory, whose read is a fault already."""
-    return 0 if number != number else int(number)
 
 
 def _names(code: CodeType) -> set[str]:

@@ -28,7 +28,7 @@ def autoscaled_day(
     ax: list[Axes] | None = None,
 ) -> Figure:
     """Three panels over time: requests a second; replicas that are paid for; the p99 TTFT of each
-    48th of the day, logarithmic. The title compares the cheapest with the first.
+    48th of the day, logarithmic. The title compares the costs with that of the first.
 
     runs: by name, of the same traffic. price_per_hour: of one replica. limit_s: of the TTFT. ax:
     three Axes.
@@ -55,9 +55,9 @@ def autoscaled_day(
         p99 = [np.percentile(ttft[part == k], 99) if (part == k).any() else np.nan
                for k in range(PARTS)]  # fmt: skip
         axes[2].plot(middles, p99, color=colour, linestyle=line, linewidth=2.2)
-    cheapest, name = min(costs, key=costs.get), next(iter(runs))
-    saved = 1 - costs[cheapest] / costs[name]
-    money = f"“{cheapest}” costs {percent(saved)} less than “{name}”"
+    fixed, *others = costs
+    shares = [f"{percent(costs[name] / costs[fixed])} ({name})" for name in others]
+    money = f"Cost, as a share of “{fixed}”: {', '.join(shares)}"
     late = "p99 TTFT of the day: " + ", ".join(f"{s:.2g} s ({n})" for n, s in waits.items())
     dress(axes[0], money, "", "requests/s")
     dress(axes[1], "", "", "replicas")

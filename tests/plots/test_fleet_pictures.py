@@ -100,7 +100,7 @@ def test_a_day_has_its_money_and_its_waits():
     traffic = mb.fleet.day(3.0, seconds=100, lengths=Lengths.equal(10, 5), seed=1)
     runs = {str(n): mb.Fleet(mb.Continuous(4), 0.1, n).run(traffic) for n in (3, 1)}
     figure = mb.plots.autoscaled_day(runs, price_per_hour=3600.0, limit_s=1.0)
-    assert title(figure) == "“1” costs 67 % less than “3”"
+    assert title(figure) == "Cost, as a share of “3”: 33 % (1)"
     assert "p99 TTFT of the day: " in figure.alt
 
 

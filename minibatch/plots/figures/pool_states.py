@@ -18,7 +18,7 @@ LOOKS = {
     FREE: {"facecolor": EMPTY, "edgecolor": INK, "linewidth": 1.5},
     LOST: {"facecolor": WAITS, "edgecolor": "#999999", "linewidth": 1},
 }
-NARROW = 12, 4  # blocks; a bar of fewer has only its number, or is not drawn
+NARROW = 12, 4  # blocks; a bar of fewer has only its number, or no text
 
 
 def pool_states(
@@ -36,8 +36,9 @@ def pool_states(
         left, told = 0, []
         for word, blocks in groupby(words):
             width = len(list(blocks))
-            if word and width >= NARROW[1]:
+            if word:
                 axis.add_patch(Rectangle((left, y - 0.33), width, 0.66, **LOOKS.get(word, HELD)))
+            if word and width >= NARROW[1]:
                 label = "free, content kept" if word == FREE else word
                 text = f"{label}: {width}" if width >= NARROW[0] else f"{width}"
                 axis.text(left + width / 2, y, text, ha="center", va="center",

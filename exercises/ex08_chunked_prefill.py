@@ -38,8 +38,8 @@ class MyBudget(mb.Scheduler):
     #
     # 2. Prompts that have begun, in the order of admission: each gets all the tokens that it needs,
     #    or all that are left. The rest of the prompt waits for the next step. A prompt has begun if
-    #    its sequence is in self.running. It may have no computed token yet: the test may call plan
-    #    again before it computes the rows of the plan before.
+    #    its sequence is in self.running. Such a prompt may have no computed token yet: the test may
+    #    call plan twice without computing the first plan.
     #
     # 3. New requests, while a slot is free and a request waits: the head of the queue joins, and
     #    gets all the tokens that it needs, or all that are left. When no token is left, stop.

@@ -127,8 +127,8 @@ class Events:
 #
 #     1  before the first piece    abort() at 5; no send
 #     2  between two pieces        abort() at 30
-#     3  during the last send      abort() at 52: the end came at 50, but your code
-#                                  receives it only after `send`, at 55
+#     3  during the last send      abort() at 52: your code is in `send` until 55,
+#                                  so it has not received the end, which came at 50
 #
 # If the client does not hang up, your code receives the end at 55, and does not call abort. The
 # rules:
@@ -252,11 +252,11 @@ async def answer(
 # in "parts" is None. "left_out" is the number of such rows, so that a reader sees how many are
 # missing.
 #
-# "slowest" is the name of a part. Let n be the number of rows that are not left out. Take the 1 %
-# of these rows with the largest latencies (n / 100 rows, rounded up), and all rows with the same
-# latency as the fastest of them. Add up each part over these rows: the part with the largest sum is
-# "slowest". If two sums are equal, choose the part that comes first in the list above. If n is 0,
-# "slowest" is None.
+# "slowest" is the name of a part. Let n be the number of rows that are not left out. Sort these rows
+# by latency, and take the slowest n / 100 of them, rounded up. Also take every other row whose
+# latency equals the smallest latency taken. Add up each part over these rows: the part with the
+# largest sum is "slowest". If two sums are equal, choose the part that comes first in the list
+# above. If n is 0, "slowest" is None.
 #
 # HINT The difference of two times of one clock is a correct duration. The difference of a client
 #      time and a server time includes the unknown offset of the clocks.

@@ -91,9 +91,9 @@ class MyPool(mb.BlockPool):
     # (`free`). A block is free again when its last hold is given up.
     #
     # Which free block is taken first? The block that has been free for longest. A call of `free`
-    # gives up its last block first, so this block is also the first to be taken again. The blocks at
-    # the beginning of the table stay free longest. This is on purpose: other prompts are most likely
-    # to need their content (lesson 7).
+    # gives up its last block first, so this block is also the first to be taken again. The blocks
+    # at the beginning of the table stay free longest. This is on purpose: other prompts are most
+    # likely to need their content (lesson 7).
     #
     # A wrong call raises a `ValueError`, and too few free blocks raise a `MemoryError`. A call that
     # raises an error changes nothing: neither the blocks before the wrong block nor the blocks

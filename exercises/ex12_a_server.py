@@ -173,8 +173,8 @@ async def answer(
 # in "parts" is None. "left_out" is the number of such rows, so that a reader sees how many are
 # missing.
 #
-# "slowest" is the name of a part. Let n be the number of rows that are not left out. Sort these rows
-# by latency, and take the slowest n / 100 of them, rounded up. Also take every other row whose
+# "slowest" is the name of a part. Let n be the number of rows that are not left out. Sort these
+# rows by latency, and take the slowest n / 100 of them, rounded up. Also take every other row whose
 # latency equals the smallest latency taken. Add up each part over these rows: the part with the
 # largest sum is "slowest". If two sums are equal, choose the part that comes first in the list
 # above. If n is 0, "slowest" is None.

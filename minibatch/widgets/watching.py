@@ -1,6 +1,6 @@
 """Answers that grow in boxes, side by side: from a real engine, or from the clients of a server.
 
-There are no controls: the boxes change while their cell runs, and their last state stays on the page.
+There are no controls: the boxes change while their cell runs, and their last state stays.
 """
 
 import re

@@ -117,7 +117,7 @@ def test_in_bursts_the_unluckiest_gain_by_a_window_that_wins_nothing_on_average(
 
 
 def test_the_price_of_a_window_shrinks_as_the_load_grows(seeds, says):
-    says("With a window of 4 s, the count grows with the load")
+    says("With a window of 4 s, more streams get earlier first tokens at a high load")
 
     def price(load):
         pair = (first_tokens(seeds, "independent", load, w) for w in (4, 0))

@@ -63,7 +63,8 @@ def test_a_chat_s_question_is_shown_and_the_rest_of_its_prompt_is_not(pages):
 
 def test_answers_of_clients_grow_from_threads_of_their_own():
     answers = mb.widgets.Answers({"Rosa": "Dinner in <b>?", "Ben": "Hotels?"})
-    assert "Dinner in &lt;b&gt;?" in answers.value and "0 of 2 answers complete" in answers.value
+    assert "Dinner in &lt;b&gt;?" in answers.value
+    assert "0 of 2 answers complete" in answers.value
 
     def answer(name):
         for piece in ("For ", "dinner", "."):

@@ -12,7 +12,7 @@ from ..colours import INK
 from ..guesses import said
 from ..picture import LABEL, canvas, describe, dress
 
-TINTS = ("#D6EAF8", "#A9CFEA", "#F5DDB5", "#DDDDDD")  # calm; a bar's label names its pieces, in order
+TINTS = ("#D6EAF8", "#A9CFEA", "#F5DDB5", "#DDDDDD")  # a bar's label names its pieces, in order
 NARROW = 1.25  # a smaller factor has no room for its number
 
 

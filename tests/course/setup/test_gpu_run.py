@@ -161,6 +161,11 @@ def test_a_part_without_its_package_is_skipped_by_name(run):
     assert "json" not in report["parts"]["a"]["summary"]
 
 
+def test_if_every_part_is_skipped_nothing_has_been_shown(run):
+    status, report, _ = run([part("a", "", needs=("no_such_package",))])
+    assert (status, statuses(report)) == (1, {"a": "skipped"})
+
+
 def test_resume_leaves_out_what_passed_and_begins_with_what_never_ran(run, capsys):
     run([A, FAILS])
     capsys.readouterr()

@@ -232,7 +232,8 @@ for _name in (*CARRY, "floordiv", "mod", "and", "or", "xor", "lshift", "rshift")
 
 
 def wrapped(number: object, dtype: np.dtype) -> int:
-    """An integer as a GPU stores it: modulo the range of its type. NaN becomes 0."""
+    """An integer as a GPU stores it: modulo the range of its type. NaN, which comes from unwritten
+    memory, becomes 0, so that the kernel continues and the read is reported."""
     lowest, size = _range_of(dtype)
     kept = ((int(number) if number == number else 0) - lowest) % size + lowest
     if dtype.kind != "u":

@@ -127,10 +127,12 @@ LESSONS = sorted(path.name for path in (ROOT / "lessons").glob("[0-9]*.ipynb"))
 
 
 @pytest.fixture(scope="module")
-def opened(pytestconfig, seed_of_run):
+def opened(request, pytestconfig, seed_of_run):
     """The lessons that a browser opens: the first one, in the whole suite six others (new ones for
-    each commit), in a release all. Every lesson runs in `tests/lessons`, too."""
-    if "not slow" not in pytestconfig.getoption("markexpr"):
+    each commit), in a release all, and each that was asked for by its name. Every lesson runs in
+    `tests/lessons`, too; only here are its colours and names scanned."""
+    asked_for = [item for item in request.session.items if "opened" in item.fixturenames]
+    if len(asked_for) < len(LESSONS) or "not slow" not in pytestconfig.getoption("markexpr"):
         return LESSONS
     return [LESSONS[0], *random.Random(seed_of_run).sample(LESSONS[1:], 6)]
 
@@ -138,9 +140,10 @@ def opened(pytestconfig, seed_of_run):
 @pytest.mark.parametrize(
     "name", [LESSONS[0], *(pytest.param(name, marks=pytest.mark.full) for name in LESSONS[1:])]
 )
-def test_a_lesson_runs_and_is_accessible(page, opened, name):
+def test_a_lesson_runs_and_is_accessible(opened, request, name):
     if name not in opened:
         pytest.skip("not drawn in this run; `python -m minibatch test --slow` opens all")
+    page = request.getfixturevalue("page")
     open_lesson(page, name)
     screenshot(page, f"{name[:2]}-opened")
     run_all(page)

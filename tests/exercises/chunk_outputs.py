@@ -3,7 +3,7 @@
 import re
 
 import numpy as np
-from kernel_cases import APART, CHUNKS, LONG, LOW, ODD, case
+from kernel_cases import APART, CHUNKS, LONG, LOW, ODD, ROUNDED, case
 from kernel_maxima import FROM_0, NO_MAXIMUM, SHARP, TOO_HIGH, TOO_LATE, bad_under, scores_of
 from kernel_outputs import is_like
 from kernels import about_another_size
@@ -119,7 +119,7 @@ def about_a_chunk(name, result):
             "[empty_chunk_is_wrong] An empty chunk must have a total and an output of 0: its sums "
             "contain no token."
         )
-    return about_another_size(name) if name == ODD else ""
+    return about_another_size(name) if name in (ODD, ROUNDED) else ""
 
 
 def left_out(got):
@@ -144,7 +144,7 @@ def about_the_slots(name, kind, said):
             f"[empty_chunk_looks_up] Chunk {number[1]} is empty, ({row}, {begin}, {end}): its row "
             "may have no token `begin`, so do not look up a KV block for it."
         )
-    if begin == end or kind not in ("foreign", "unwritten") or name == ODD:
+    if begin == end or kind not in ("foreign", "unwritten") or name in (ODD, ROUNDED):
         return ""
     if "_cache[" not in said:
         return ""

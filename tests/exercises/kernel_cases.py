@@ -25,6 +25,7 @@ TALL = "a KV block of 107 tokens"  # 107 * (1 / 107) is below 1 in float32 and i
 LONG, SCALED, CHUNKS = "a row of 2,100 tokens", "another scale", "a thousand chunks"
 LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
 ODD = "nine rows in KV blocks of 13 tokens"
+ROUNDED = "KV blocks of 61 tokens"  # 61 * (1 / 61) is below 1 in float32
 LOW = "all scores near -4,000,000"
 STEPS = "scores that fall to -12 in head 0, and rise in steps of 86 and more in head 1"
 APART = STEPS + ", in chunks of one token"
@@ -47,7 +48,8 @@ ONCE = {  # what only some kernels must get right; run under one schedule
     TILES: {"lengths": [70], "sharpness": 500.0, "block_size": 128},
     TRIO: {"lengths": [6, 3], "heads": 6, "kv_heads": 2},
     EMPTY_FIRST: {"lengths": [5, 4]},
-    SCALED: {"lengths": [62, 3], "scale": 0.3, "block_size": 61},  # as with 107
+    SCALED: {"lengths": [6, 3], "scale": 0.3},
+    ROUNDED: {"lengths": [62], "block_size": 61},
     EVEN: {"lengths": [6, 3], "heads": 3, "kv_heads": 3},
     CHUNKS: {"lengths": [1097, 3], "heads": 1},
 }

@@ -10,7 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from kernel_cases import CASES, COSTLY, FOUR, ODD, QUERIES, SMALL, TILES, WIDE, case, options
+from kernel_cases import (
+    CASES,
+    COSTLY,
+    FOUR,
+    ODD,
+    QUERIES,
+    ROUNDED,
+    SMALL,
+    TILES,
+    WIDE,
+    case,
+    options,
+)
 
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.verdict import Wrong
@@ -145,7 +157,7 @@ def about_the_fault(name, kind, said):
                 f"{last + 1:,} elements, too few for this case, {name}: no array may grow with the "
                 "context."
             )
-    if name in (ODD, WIDE):
+    if name in (ODD, ROUNDED, WIDE):
         return about_another_size(name)
     if name == FOUR and kind == "race":
         return (
@@ -166,7 +178,8 @@ def about_another_size(name):
         "[kv_blocks_of_another_size] Your kernel reads KV blocks of 4 tokens correctly, but not "
         f"KV blocks of {options(name)['block_size']}. Token t is at place t % block_size of KV "
         "block block_tables[row, t // block_size]. The size need not be a power of two: then t & "
-        "(block_size - 1) is the wrong place, and two neighbouring tokens may be in two KV blocks."
+        "(block_size - 1) is the wrong place, and two neighbouring tokens may be in two KV blocks. "
+        "And 1 / block_size is rounded: a product with it may give the block before."
     )
 
 

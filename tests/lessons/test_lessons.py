@@ -365,6 +365,7 @@ FINDINGS = {
         "steps for 156 tokens",
         "outside the engine's step",
         "Blocks freed after",
+        "The next step begins without the first client's",
         "200 requests in",
         "40 requests in",
         "no overlap: 4 steps in 40 ms; the model waits 20 % of the time.",

@@ -47,7 +47,7 @@ COMMANDS = {
         usage="Further arguments go to JupyterLab: lab --no-browser --port 8899",
     ),
     "test": Command(
-        "run the tests: 6 minutes; --all: everything; --slow: what a release runs",
+        "run the tests: 6 minutes; --all: far more; --slow: what a release runs",
         "minibatch.course.setup.lab_and_test:test",
         usage="Further arguments go to pytest, in the repository's root: test -k continuous -x",
     ),

@@ -89,8 +89,8 @@ PARTS = (
 
 
 def main(arguments: list[str], parts: Sequence[Part] = PARTS) -> int:
-    """Run the parts and write the report; 0 if one passed, none failed and none is left; 2 without a
-    GPU."""
+    """Run the parts and write the report. Returns 0 if one passed, none failed and none is left,
+    2 without a GPU, and otherwise 1."""
     options = _parser(parts).parse_args(arguments)
     if reason := why_no_gpu():
         print(f"This needs an NVIDIA GPU that PyTorch can use. Found: {reason}", file=sys.stderr)

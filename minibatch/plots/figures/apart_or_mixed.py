@@ -48,7 +48,10 @@ def apart_or_mixed(
                       markeredgecolor=INK, linewidth=2.4, label=name)  # fmt: skip
         axis.axhline(100 * goal, color=INK, linestyle=":", linewidth=1)
         for name, rate in goodputs.items():  # the number is right of its mark, unless one is near
-            near = any(0 < other - rate < NEAR * np.ptp(list(known)) for other in goodputs.values())
+            near = any(
+                0 <= other - rate < NEAR * np.ptp(list(known)) and (rate, name) < (other, others)
+                for others, other in goodputs.items()
+            )
             side = {"ha": "right", "xytext": (-8, 2)} if near else {"xytext": (8, 2)}
             axis.annotate(ends[name], (rate, 100 * goal), textcoords="offset points", va="bottom",
                           fontsize=LABEL, color=INK, **side)  # fmt: skip

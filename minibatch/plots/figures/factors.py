@@ -12,7 +12,8 @@ from ..colours import INK
 from ..guesses import said
 from ..picture import LABEL, canvas, describe, dress
 
-TINTS = ("#D6EAF8", "#A9CFEA", "#F5DDB5", "#DDDDDD")  # a bar's label names its pieces, in order
+LOOKS = (("#D6EAF8", ""), ("#A9CFEA", "//"), ("#F5DDB5", ".."), ("#DDDDDD", "xx"))  # calm
+EDGE = "#888888"  # also of a hatch
 NARROW = 1.25  # a smaller factor has no room for its number
 
 
@@ -29,16 +30,18 @@ def factors(
     """
     figure, (axis,) = canvas(1, ax, height=0.7 + 0.5 * len(orders))
     names = list(next(iter(orders.values())))
-    tints = dict(zip(names, TINTS, strict=False))
+    looks = dict(zip(names, LOOKS, strict=False))
     sizes = {name: [each[name] for each in orders.values()] for name in names}
     for y, each in enumerate(orders.values()):
         product = 1.0
         for name, size in each.items():
-            axis.barh(y, product * (size - 1), left=product, height=0.66, color=tints[name],
-                      edgecolor=INK, linewidth=0.8, label=name if not y else None)  # fmt: skip
+            tint, hatch = looks[name]
+            axis.barh(y, product * (size - 1), left=product, height=0.66, color=tint, hatch=hatch,
+                      edgecolor=EDGE, linewidth=0.8, label=name if not y else None)  # fmt: skip
             if size >= NARROW:
                 axis.text(product * size**0.5, y, f"× {size:.1f}", ha="center", va="center",
-                          fontsize=LABEL, color=INK)  # fmt: skip
+                          fontsize=LABEL, color=INK,
+                          bbox={"facecolor": tint, "edgecolor": "none", "pad": 1.5})  # fmt: skip
             product *= size
         axis.annotate(f"= {product:.1f}", (product, y), (8, 0), textcoords="offset points",
                       va="center", fontsize=LABEL, color=INK)  # fmt: skip

@@ -187,7 +187,7 @@ def decoded(student, function, is_group):
         }
 
     once = (LONG_FOR_TWO,) if is_group else (EVEN, TRIO, LONG)
-    return run_on_cases(student, function, launch, (SCALED, ODD, ROUNDED, LOW, *once, TILES, STEPS))
+    return run_on_cases(student, function, launch, (SCALED, ODD, LOW, *once, TILES, STEPS, ROUNDED))
 
 
 def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=False):
@@ -409,7 +409,7 @@ def decoded_chunks(student):
             "row_of": cut[:, 0].tolist(),
         }
 
-    once = (SCALED, ODD, ROUNDED, LOW, TILES, EVEN, TRIO, LONG, STEPS)
+    once = (SCALED, ODD, LOW, TILES, EVEN, TRIO, LONG, STEPS, ROUNDED)
     found = run_on_cases(student, "decode_chunk", launch, once)
     return [(*which, one | {"wrong": in_chunks(one["wrong"])}) for *which, one in found]
 

@@ -65,7 +65,7 @@ def says():
 
 
 def test_static_batches_serve_as_many_as_the_load_counts_by(says):
-    says("runs for its 200 steps (5 s): at most about 1.6 requests a second.")
+    says("So the machine serves at most 8 requests in 5 s, about 1.6 requests a second.")
     engine = mb.Engine(mb.PretendModel(), mb.Static(8), clock=mb.VirtualClock(0.025))
     done = engine.run(mb.workload.agents(engine.model, n=16))
     assert len(done) / engine.clock.now() == pytest.approx(1.6)

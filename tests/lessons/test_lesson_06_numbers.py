@@ -91,7 +91,8 @@ def test_what_the_kernels_have_in_flight_is_what_the_text_says(tiled):
     assert bytes_needed("H100", LATENCY_S) == pytest.approx(2 * in_flight, rel=0.05)
     assert f"6.3 has {in_kb(bytes_in_flight(four, 32))}, which is more than an H100 or" in text
     assert bytes_in_flight(four, 32) > max(bytes_needed(gpu, LATENCY_S) for gpu in MEMORY)
-    assert f"a thread needs {four.registers} registers, and up to 64 a thread would fit" in text
+    fit = f"a thread needs {four.registers} registers, and 32 thread blocks fit"
+    assert f"{fit} if a thread needs at most 64" in text
     assert eight_tokens.registers > 64 == REGISTERS // (32 * 32)
     one, eight = tiled[1], tiled[8]
     assert group_of_2.limit(128) == "registers"

@@ -82,7 +82,8 @@ def watch(
             box.text, box.newest = box.text + box.newest, event.text
             box.num_tokens += 1
             box.first = box.first or record.index + 1
-            box.last, box.ended = record.index + 1, event.finish_reason is not None
+            if event.finish_reason:
+                box.last, box.ended = record.index + 1, True
     finally:
         engine.off_step(after_step)
         shown.update(HTML(_page(boxes, record)))
@@ -93,7 +94,7 @@ class Answers(ipywidgets.HTML):
     thread, such as one for each client of a server."""
 
     def __init__(self, questions: Mapping[str, str]) -> None:
-        self._boxes = {name: _OfClient(name, text) for name, text in questions.items()}
+        self._boxes = {name: _ClientBox(name, text) for name, text in questions.items()}
         self._lock = threading.Lock()  # else an older drawing could replace a newer one
         super().__init__(self._drawn())
 
@@ -115,7 +116,7 @@ class Answers(ipywidgets.HTML):
         return _page(self._boxes, None, f"{complete} of {len(self._boxes)} answers complete")
 
 
-class _OfClient(Box):
+class _ClientBox(Box):
     """A client sees text, not passes."""
 
     @property

@@ -49,8 +49,8 @@ def apart_or_mixed(
         axis.axhline(100 * goal, color=INK, linestyle=":", linewidth=1)
         for name, rate in goodputs.items():  # the number is right of its mark, unless one is near
             near = any(
-                0 <= other - rate < NEAR * np.ptp(list(known)) and (rate, name) < (other, others)
-                for others, other in goodputs.items()
+                (rate, name) < (other, its_name) and other - rate < NEAR * np.ptp(list(known))
+                for its_name, other in goodputs.items()
             )
             side = {"ha": "right", "xytext": (-8, 2)} if near else {"xytext": (8, 2)}
             axis.annotate(ends[name], (rate, 100 * goal), textcoords="offset points", va="bottom",

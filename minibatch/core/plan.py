@@ -145,7 +145,8 @@ class StepPlan:
             missing = sequence.num_new_blocks(row.num_written, block_size)
             if missing:
                 raise ValueError(
-                    f"request {name!r}: {row.start + row.num_written} tokens need {missing} more "
-                    f"blocks of {block_size} than the {len(sequence.block_table)} in its block "
-                    "table; take them from the pool in plan()"
+                    f"request {name!r}: its block table is too short for "
+                    f"{row.start + row.num_written} tokens (KV blocks of {block_size}: "
+                    f"{len(sequence.block_table)} there, {missing} missing); take blocks from the "
+                    "pool in plan()"
                 )

@@ -88,7 +88,7 @@ def test_more_tokens_than_are_left_are_refused():
 
 def test_too_few_blocks_are_refused_with_their_numbers():
     sequence = planned(num_prompt_tokens=9, blocks=1)
-    refused([mb.Row(sequence, 9)], "9 tokens need 2 more blocks of 4 than the 1 in its")
+    refused([mb.Row(sequence, 9)], "for 9 tokens .KV blocks of 4: 1 there, 2 missing")
 
 
 def test_a_refused_plan_is_named_by_its_request_among_good_ones():

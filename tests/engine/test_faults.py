@@ -465,7 +465,7 @@ class NeverRetires(mb.Continuous):
         (
             TakesTooFewBlocks,
             ValueError,
-            "'A': 9 tokens need 5 more blocks of 2 than the 0 in its block table",
+            "'A': its block table is too short for 9 tokens .KV blocks of 2: 0 there, 5 missing",
         ),
         (PlansTooMuch, ValueError, "'A': .* tokens planned, only 9 are left"),
         (PlansEmptyRows, ValueError, "'A': a row of 0 tokens|'A' has an empty row"),

@@ -131,6 +131,10 @@ def go_on(engine: mb.Engine, steps: int | None = None) -> None:
 
 
 WAKE_AT_IS_ROUNDED = "[wake_at_is_rounded] Your wake_at is rounded, so it is too early or too late:"
+OF_A_SEQUENCE = (
+    "[arrival_of_a_sequence] A sequence is not a time: use sequence.arrival_time, its arrival on "
+    "the engine's clock."
+)
 MEANS = {  # what Python says, and what that means in a policy
     "IndexError: deque index": "[asks_an_empty_queue] "
     "The queue is empty there: check `self.waiting` before each self.waiting[0]. (self.admit "
@@ -160,8 +164,8 @@ MEANS = {  # what Python says, and what that means in a policy
         "[arrival_of_the_request] Use sequence.arrival_time, a time on the engine's clock. "
         "request.arrival_time may be None."
     ),
-    "'Sequence' and 'float'": "[arrival_of_a_sequence] "
-    "The list must hold times: sequence.arrival_time of each waiting sequence.",
+    "'Sequence' and 'float'": OF_A_SEQUENCE,
+    "'float' and 'Sequence'": OF_A_SEQUENCE,
 }
 
 

@@ -1008,8 +1008,8 @@ def test_any_requests_give_the_batches_of_the_rule(student, rng):
     if [who(step) for step in engine.trace.steps if step.admitted] == ["A", "B", "C"]:
         raise Wrong(
             "[remembers_the_batch_size] B and C waited when A's batch ended, and B ran alone. A "
-            "slot was free, so C belongs to B's batch, although A's batch was smaller. Read "
-            "self.waiting each time, and keep nothing between calls.",
+            "slot was free, so C joins B's batch; the size of A's batch is no limit for the next "
+            "one. Read self.waiting each time, and keep nothing between calls.",
             expected="batches of A; B, C",
             got="batches of A; B; C",
             drawing=drawn(serve(mb.Static(3), few), engine),

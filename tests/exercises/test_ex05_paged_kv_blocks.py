@@ -835,7 +835,7 @@ ALL_OF_IT = {
 ANY_OTHER = {
     "[takes_what_maximum_takes] you return what the rule “maximum” reserves, max_model_len; return "
     "what the rule in `allocator` reserves.": lambda p, a, most, size: most,
-    "[takes_what_told_takes] you return what the rule “told” reserves, the prompt and the answer; "
+    "[takes_what_told_takes] you return what the rule named “told” reserves (prompt plus answer); "
     "return what the rule in `allocator` reserves.": (lambda p, a, most, size: p + a),
     "[takes_what_paged_takes] you return what the rule “paged” reserves, whole blocks; return what "
     "the rule in `allocator` reserves.": lambda p, a, most, size: blocks_of(p + a, size),

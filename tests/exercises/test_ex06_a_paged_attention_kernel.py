@@ -204,9 +204,9 @@ def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=Fals
                     "are far apart; they should read neighbouring numbers of one token."
                     if within > 3
                     else (
-                        "[number_read_again] Your kernel reads a number twice. Keep a number "
-                        "that you need twice in a variable, and go through the tokens once: with "
-                        "a running maximum, no second pass is needed."
+                        "[number_read_again] Your kernel reads a number twice. If you need it "
+                        "twice, keep it in a variable. Go through the tokens once: with a "
+                        "running maximum, no second pass is needed."
                     )
                 )
                 raise Wrong(

@@ -103,7 +103,7 @@ def test_first_come_is_first_served(student):
         if came != list(dict.fromkeys(joined)):
             raise Wrong(
                 "[joins_in_another_order] "
-                "The requests joined in another order than they arrived. Then a request can be "
+                "The requests did not join in the order of their arrival. Then a request can be "
                 "overtaken forever. The head of the queue joins first.",
                 expected=", ".join(came),
                 got=", ".join(joined),

@@ -1328,8 +1328,8 @@ def test_two_hidden_days_are_served_for_little_money(student):
             )
         if served.num_changes > MOST_CHANGES:
             raise Wrong(
-                "A hidden day: [too_many_changes_on_a_day] you change the number too often "
-                f"{numbers}",
+                "A hidden day: [too_many_changes_on_a_day] you change the number of replicas too "
+                f"often {numbers}",
                 expected=f"{MOST_CHANGES} changes or fewer",
                 got=served.num_changes,
             )

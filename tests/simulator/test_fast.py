@@ -266,7 +266,21 @@ def test_an_edited_file_takes_the_engine(tmp_path, monkeypatch):
     assert mb.simulate(mb.Static(2), traffic, 0.1).path == "fast"
     with (tmp_path / "schedulers" / "base.py").open("a") as file:
         file.write("# mine\n")
-    assert "schedulers/base.py was edited" in mb.simulate(mb.Static(2), traffic, 0.1).why
+    with pytest.warns(UserWarning, match="schedulers/base.py was edited.* takes many minutes"):
+        assert "schedulers/base.py was edited" in mb.simulate(mb.Static(2), traffic, 0.1).why
+
+
+def test_a_probe_in_the_engine_keeps_the_fast_simulator_and_a_new_rule_does_not():
+    """Exercise 4.3 changes what a step records. Lessons 5 to 13 would take many minutes then."""
+    engine = (fast_path.PACKAGE / "engine" / "engine.py").read_text(encoding="utf-8")
+    probe = engine.replace("tokens, finished, self.scheduler, now)", "tokens, kv_bytes(1), now)")
+    probe = probe.replace("import PrefixIndex\n", "import PrefixIndex\nfrom ..a import kv_bytes\n")
+    rule = engine.replace("now = self.clock.now()", "now = self.clock.now() + 1", 1)
+    rules = fast_path.without_records(engine)
+    assert probe.count("kv_bytes") == 2
+    assert fast_path.without_records(probe) == rules
+    assert rule != engine
+    assert fast_path.without_records(rule) != rules
 
 
 def test_a_replaced_method_takes_the_engine(monkeypatch):

@@ -148,9 +148,12 @@ def marked(found):
 
 
 def waves(all_answers):
-    """One answer to each task at a time, since tasks are judged apart: far fewer runs."""
-    by_task = [[a for a in all_answers if a.task == task] for task in TASKS]
-    return [[a for a in wave if a] for wave in zip_longest(*by_task)]
+    """One answer to each lesson at a time: an answer must not meet another one in its file, which
+    may call what the other defines. Lessons are judged apart, so one run judges many answers."""
+    by_lesson = {}
+    for answer in all_answers:
+        by_lesson.setdefault(answer.task.partition(".")[0], []).append(answer)
+    return [[a for a in wave if a] for wave in zip_longest(*by_lesson.values())]
 
 
 class Verdicts(dict):

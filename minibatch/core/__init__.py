@@ -7,7 +7,7 @@ Plain Python: nothing here knows of torch, and nothing here imports another room
     plan.py          what a scheduler answers: one row for each sequence
     records.py       one step, as it is remembered
     clock.py         real time, and time that moves only when told
-    collector.py     Python's garbage collector, held back
+    collector.py     Python's garbage collector, held back and frozen
     checks.py        numbers that users give
     other_names.py   what other engines call it
 """

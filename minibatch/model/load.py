@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from ..attention import AttentionFunction, choose
+from ..core.collector import freeze_imports
 from ..core.other_names import LOADING, translates
 from ..memory.blocks import BlockPool
 from ..memory.kv_cache import bytes_per_token, free_bytes
@@ -58,7 +59,9 @@ def load_model(
     place = find(str(name or os.environ.get("MINIBATCH_MODEL") or "wayfarer"))
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     hf = read_weights(place, dtype or torch.float32).to(device)
-    return Model(hf, tokenizer or read_tokenizer(place), max_model_len=max_model_len)
+    model = Model(hf, tokenizer or read_tokenizer(place), max_model_len=max_model_len)
+    freeze_imports()
+    return model
 
 
 class Model:

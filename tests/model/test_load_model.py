@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -73,6 +74,12 @@ def test_a_folder_gives_its_model_and_tokenizer(model):
 
 def test_end_tokens_are_those_of_the_generation_config(model):
     assert model.eos_token_ids == {1, 4}
+
+
+def test_no_step_is_stopped_for_a_walk_over_what_was_imported(model):
+    gc.collect()
+    assert gc.get_freeze_count() > 100_000
+    assert len(gc.get_objects()) < gc.get_freeze_count()
 
 
 def test_the_weights_are_those_that_were_saved(model):

@@ -40,6 +40,8 @@ def test_a_leaderboard_compares_a_lead_with_the_spread_of_the_seeds():
     figure = mb.plots.leaderboard(SCORES, seeds=seeds)
     assert title(figure) == "fair leads by 0.1000; its seeds differ by 0.100"
     assert "3. FCFS 0.400, seeds 0.300, 0.500." in figure.alt
+    numbers = [text.get_text() for text in figure.axes[0].texts]
+    assert numbers == ["the oracle", "1", "2", "1,2", "1", "2"]  # equal scores share a place
 
 
 def test_an_answer_that_stops_for_long_is_late_though_it_began_in_time():

@@ -148,9 +148,10 @@ def test_bytes_in_flight_stand_beside_what_a_gpu_needs():
     figure = plots.in_flight(kernels, yours="several")
     says = "one number a lane has at most 4 KB in flight; an H100 needs 8.3 to 17 KB"
     assert says in figure.alt
-    assert "one number a lane 4 KB. several 144 KB. an H100 needs 8.3 KB at 335 ns" in figure.alt
+    assert "one number a lane 4 KB. several 144 KB. an H200 needs 12 KB at 335 ns" in figure.alt
+    assert "an H100 needs 8.3 KB at 335 ns" in figure.alt
     labels = figure.axes[0].get_yticklabels()
-    assert [label.get_fontweight() for label in labels] == ["normal", "bold", "normal", "normal"]
+    assert [label.get_fontweight() for label in labels] == ["normal", "normal", "normal", "bold"]
 
 
 def test_waves_say_how_much_of_the_time_is_used():

@@ -13,8 +13,6 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from ..colours import INK, PROTAGONISTS
 from ..picture import LABEL, canvas, describe, dress
 
-APART = 0.17  # of a row: the published ratio above its middle, the simulated one below
-
 
 class Simulation(Protocol):
     """A speed-up, and its range over efficiencies."""
@@ -34,16 +32,15 @@ def claims(
 
     rows: published and simulated, by name.
     """
-    figure, (axis,) = canvas(1, ax, height=0.9 + 0.55 * len(rows))
+    figure, (axis,) = canvas(1, ax, height=0.9 + 0.45 * len(rows))
     findings = []
     for y, (name, (published, row)) in enumerate(rows.items()):
         looks = (
-            axis.plot(published, y - APART, "D", color="white", markeredgecolor=INK, markersize=9,
+            axis.plot(published, y, "D", color="white", markeredgecolor=INK, markersize=11,
                       markeredgewidth=1.8, zorder=1),
-            axis.plot(row.value, y + APART, "o", color=PROTAGONISTS[0], markeredgecolor=INK,
-                      markersize=9),
-            axis.plot([row.low, row.high], [y + APART] * 2, color=PROTAGONISTS[0],
-                      linewidth=6, alpha=0.5, zorder=1.5),
+            axis.plot(row.value, y, "o", color=PROTAGONISTS[0], markeredgecolor=INK, markersize=9),
+            axis.plot([row.low, row.high], [y] * 2, color=PROTAGONISTS[0], linewidth=9, alpha=0.5,
+                      zorder=0.5, solid_capstyle="butt"),
         )  # fmt: skip
         words = f"{name}: published {published:g} ×, simulated {row.value:.3g} ×"
         findings.append(f"{words} ({row.low:.3g} to {row.high:.3g})")

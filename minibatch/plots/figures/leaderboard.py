@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from ..colours import COLOURS, EMPTY, FAINT, INK, PROTAGONISTS
 from ..picture import LABEL, TICK, canvas, describe, dress
 
 MOVED = COLOURS[4]
+TOUCH = 0.02  # of the axis: the numbers of two seeds would touch
+WHITE_EDGE = [withStroke(linewidth=3, foreground="white")]
 LITTLE = 0.02  # a score that changes by less has not moved
 
 
@@ -23,16 +27,17 @@ def leaderboard(
     begin: float = 0.0,
     ax: Axes | None = None,
 ) -> Figure:
-    """A line for each policy, the best on top: a dot for its score, a diamond for the hidden one, a
-    stroke for each single seed.
+    """A line for each policy, the best on top: a dot for its score, a diamond for the hidden one,
+    the number of each single seed at its score.
 
     public, hidden: scores by name; 1 is the best shipped oracle's. A policy whose two scores differ
-    has a colour. seeds: by name, the scores of the single seeds that a score is the mean of. own:
+    has a colour. seeds: by name, the scores of seeds 1, 2 … that a score is the mean of. own:
     the name of the learner's policy, which has a colour and bold letters. begin: the lowest score
     on the axis.
     """
     hidden, seeds = hidden or {}, seeds or {}
     order = sorted(public, key=lambda name: -public[name])
+    best = max(1.0, *public.values(), *hidden.values(), *sum(seeds.values(), []))
     figure, (axis,) = canvas(1, ax, height=0.4 + 0.42 * len(order))
     axis.axvline(1, color=FAINT, linestyle=":", linewidth=2)
     axis.annotate("the oracle", (1, 1), (-5, 0), xycoords=axis.get_xaxis_transform(), va="top",
@@ -46,11 +51,11 @@ def leaderboard(
         if moved:
             axis.plot(unseen, y, "D", markersize=9, markerfacecolor=EMPTY,
                       markeredgecolor=colour, markeredgewidth=2)  # fmt: skip
-        each = list(seeds.get(name, ()))
-        axis.plot(each, [y] * len(each), "|", markersize=18, markeredgewidth=1.5, color=INK)
+        for value, numbers in _labels(seeds.get(name, ()), TOUCH * (best - begin)):
+            axis.annotate(numbers, (value, y), ha="center", va="center", fontsize=LABEL,
+                          fontweight="bold", color=INK, path_effects=WHITE_EDGE)  # fmt: skip
     axis.set_yticks(range(len(order)), order)
     axis.set_ylim(len(order) - 0.4, -1.0)
-    best = max(1.0, *public.values(), *hidden.values(), *sum(seeds.values(), []))
     axis.set_xlim(begin, best + 0.03 * (best - begin))
     title = _finding(order, public, hidden, own, seeds)
     dress(axis, title, "score; 1 is the oracle's")
@@ -65,8 +70,8 @@ def leaderboard(
                                  markeredgewidth=2, markeredgecolor=MOVED,
                                  label="hidden seeds, if they differ")  # fmt: skip
         if seeds:
-            handles += axis.plot([], [], "|", color=INK, markersize=18, markeredgewidth=1.5,
-                                 linestyle="", label="one seed")  # fmt: skip
+            handles += axis.plot([], [], color=INK, marker="$1$", markersize=9, linestyle="",
+                                 label="one seed, by its number")  # fmt: skip
         figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False,
                       fontsize=TICK)  # fmt: skip
     lines = [
@@ -77,6 +82,17 @@ def leaderboard(
     ]
     describe(figure, "Dots on a line for each policy, the best first.", [title, *lines])
     return figure
+
+
+def _labels(scores: Sequence[float], near: float) -> list[tuple[float, str]]:
+    """Where the numbers of the seeds stand; those of nearly equal scores stand together."""
+    groups: list[list[tuple[float, int]]] = []
+    for pair in sorted((score, number) for number, score in enumerate(scores, 1)):
+        if groups and pair[0] - groups[-1][-1][0] < near:
+            groups[-1].append(pair)
+        else:
+            groups.append([pair])
+    return [(fmean(s for s, _ in each), ",".join(str(n) for _, n in each)) for each in groups]
 
 
 def _finding(

@@ -49,7 +49,7 @@ def played(folder, method, statements, limits=LIMITS):
         ("arena_step", "a['rows'] *= 2", "two rows"),
         ("arena_step", "a['rows'] = [[r[0], 10**12, 0] for r in a['rows']]", "left to compute"),
         ("arena_step", "a['rows'] = [[r[0], True, 0] for r in a['rows']]", "number of tokens"),
-        ("arena_step", "a['blocks'] += [['release', r[0]] for r in a['rows']]", "more blocks"),
+        ("arena_step", "a['blocks'] += [['release', r[0]] for r in a['rows']]", "too short"),
         ("arena_step", "a['blocks'] += [['append', r[0], 10**9] for r in a['rows']]", "Memory"),
         ("arena_step", "a['refused'] = ['95']", "KeyError"),
         (

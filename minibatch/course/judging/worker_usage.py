@@ -39,7 +39,8 @@ def writes_too_much(pid: int, folder: Path, num_files: int, most_bytes: int) -> 
 def removed_bytes(pid: int) -> int:
     """The most bytes that files may take which were removed and are still open or mapped."""
     open_files: dict[tuple[int, int], int] = {}
-    for table in Path(f"/proc/{pid}").glob("task/*/fd"):  # a thread may have a table of its own
+    threads = Path(f"/proc/{pid}/task")
+    for table in (threads / name / "fd" for name in _names(threads)):  # each may have its own
         for number in _names(table):
             try:
                 found = os.stat(table / number)

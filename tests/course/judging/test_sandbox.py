@@ -15,7 +15,7 @@ from minibatch.course.judging import sandbox
 from minibatch.course.judging.student import Student
 from minibatch.course.judging.worker_errors import WorkerError
 from minibatch.course.judging.worker_files import remove
-from minibatch.course.judging.worker_usage import writes_too_much
+from minibatch.course.judging.worker_usage import removed_bytes, writes_too_much
 from minibatch.course.setup import ROOT
 
 SANDBOXED = pytest.mark.skipif(
@@ -266,3 +266,12 @@ def test_files_in_a_folder_that_nobody_may_list_are_too_many(mode):
     remove(folder)
     assert os.waitstatus_to_exitcode(status) == (mode == 0o300)
     assert not folder.exists()
+
+
+def test_a_worker_that_ends_while_its_files_are_counted_does_not_end_the_watch(monkeypatch):
+    def no_such_process(_):
+        raise ProcessLookupError(3, "No such process")
+
+    monkeypatch.setattr(os, "scandir", no_such_process)
+    monkeypatch.setattr(os, "listdir", no_such_process)
+    assert removed_bytes(os.getpid()) >= 0

@@ -104,6 +104,8 @@ class Engine(Callbacks):
         self.clock.tick(plan)
         now = self.clock.now()
         finished = self.scheduler.update(plan, tokens, now)
+        check_finished(self.scheduler, plan, finished, self._live)
+        self.scheduler.blocks.after_pass(plan)
         return [self._record(plan, tokens, finished, now)]
 
     @property
@@ -149,9 +151,7 @@ class Engine(Callbacks):
     def _record(
         self, plan: StepPlan, tokens: list[list[int]], finished: list[Sequence], now: float
     ) -> StepRecord:
-        """Store what is known after a step: in the prefix cache, the trace, the completions."""
-        check_finished(self.scheduler, plan, finished, self._live)
-        self.scheduler.blocks.after_pass(plan)
+        """Store what is known after a step, with overlap or without: record and completions."""
         record = self.trace.record(plan, tokens, finished, self.scheduler, now)
         self._complete(finished)
         return record

@@ -196,9 +196,7 @@ class Overlap:
         scheduler.blocks.give_back(flight)
         self._describe(flight, kept)
         shown = [new if row.sequence not in flight.begun.gone else [] for row, new in rows]
-        record = engine.trace.record(flight.plan, shown, finished, scheduler, now)
-        engine._complete(finished)
-        return record
+        return engine._record(flight.plan, shown, finished, now)
 
     def _tokens_of(self, flight: Flight) -> list[list[int]]:
         """Of each row; none, if the step fails and computes nothing for a live request."""

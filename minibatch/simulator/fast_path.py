@@ -37,7 +37,7 @@ FINGERPRINTS = {
     "schedulers/static.py": "017707fd691b",
     "schedulers/sequential.py": "ca545af01c66",
     "engine/arrivals.py": "5dbebeb3e5f7",
-    "engine/engine.py": "4fcef0050163",
+    "engine/engine.py": "9d838ff2ecc9",
     "simulator/pretend.py": "40c651864197",
     "simulator/cost.py": "4e991c24e06a",
 }

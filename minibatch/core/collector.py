@@ -10,8 +10,8 @@ from functools import cache
 @cache
 def freeze_imports() -> None:
     """Once in a process: the collector no longer visits the objects that exist now. torch and
-    transformers have 400,000; to visit them takes 0.2 s, in the
-    middle of a step. (vLLM's freeze_gc_heap does the same when its engine has started.)"""
+    transformers have 400,000; to visit them takes 0.2 s, in the middle of a step. (vLLM's
+    freeze_gc_heap does the same when its engine has started.)"""
     gc.freeze()
 
 

@@ -179,3 +179,24 @@ def test_a_document_at_the_head_leaves_a_quarter_of_the_blocks_free(played):
     waits = [s.num_free_blocks for s in steps if preempted < s.start_time < fates["3"].ended_at]
     assert "a quarter of the blocks were free" in CELLS["lost-ask"]
     assert mean(waits) / RULES.num_blocks == pytest.approx(0.25, abs=0.05)
+    again = next(
+        (step.start_time, row.num_tokens)
+        for step in steps
+        for row in step.rows
+        if row.request_id == "6" and step.start_time > preempted
+    )
+    assert again[0] >= fates["3"].ended_at
+    assert f"the last {again[1]} tokens of request 6" in CELLS["lost-ask"]
+
+
+def test_another_victim_does_not_help_the_lost_request(played):
+    def least_computed(size, tokens):
+        return mb.Budget(size, tokens, victim=victims.least_computed)
+
+    other = arena.play(MATCH, least_computed, trace=True)
+    lost = the_tenth(played["FCFS"])
+    first = next(step for step in other.trace.steps if step.preempted)
+    assert first.preempted == ("0",)
+    assert first.start_time < lost.token_times[0]
+    assert the_tenth(other).token_times[0] == pytest.approx(lost.token_times[0], abs=0.01)
+    assert "with `least_computed`, request 0 is preempted" in CELLS["lost-ask"]

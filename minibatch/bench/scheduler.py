@@ -2,8 +2,8 @@
 
 The same traffic with more and more requests: if the cost of one grows with their number, something
 in the loop visits all of them. Times are CPU time of this process, so other programs disturb them
-little. Imported objects are hidden from the garbage collector first (`gc.freeze`): visiting them
-again and again would be most of the cost, and does not belong to the engine.
+little. Imported objects are hidden from the garbage collector first (`freeze_imports`): visiting
+them again and again would be most of the cost, and does not belong to the engine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from statistics import median
 import psutil
 
 from ..core.clock import VirtualClock
+from ..core.collector import freeze_imports
 from ..core.request import Request
 from ..engine.engine import Engine
 from ..engine.trace import Trace
@@ -56,8 +57,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="medians of N runs")
     rounds = parser.parse_args(argv).rounds
-    gc.collect()
-    gc.freeze()
+    freeze_imports()
     status = 0
     print(f"{SLOTS} slots, {ANSWER} tokens a request, Python {sys.version.split()[0]}\n")
     print(f"{'':16}{'requests':>10}{'us a request':>14}{'us a row':>10}{'memory':>10}")

@@ -4,15 +4,14 @@ and kept from walks over all that was imported."""
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 
 
-@cache
 def freeze_imports() -> None:
     """Once in a process: the collector no longer visits the objects that exist now. torch and
-    transformers have 400,000; to visit them takes 0.2 s, in the middle of a step. (vLLM's
-    freeze_gc_heap does the same when its engine has started.)"""
-    gc.freeze()
+    transformers have 400,000; to visit them takes 0.2 s, in the middle of a step. (vLLM freezes
+    when its engine has started, too, in freeze_gc_heap.)"""
+    if not gc.get_freeze_count():
+        gc.freeze()
 
 
 @contextmanager

@@ -50,6 +50,7 @@ def load_model(
         dtype = DTYPES[dtype]
     if isinstance(name, PreTrainedModel):
         hf = name.to(device=device, dtype=dtype)
+        freeze_imports()
         return Model(hf, tokenizer, max_model_len=max_model_len)
     if not isinstance(name, str | os.PathLike | None):
         raise TypeError(

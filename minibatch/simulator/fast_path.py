@@ -1,8 +1,9 @@
 """When the fast simulator may stand in for the engine: only where it knows every rule.
 
 It repeats the rules of the files below. A learner who edits one of them must see the effect, so
-their fingerprints are recorded, and an edited file sends `mb.simulate` to the engine. After a
-change that the fast simulator follows, `python -m minibatch.simulator.fast_path` records new ones.
+their fingerprints are recorded, and an edited file sends `mb.simulate` to the engine (but for
+`Engine._record`, see `without_records`). After a change that the fast simulator follows,
+`python -m minibatch.simulator.fast_path` records new fingerprints.
 """
 
 from __future__ import annotations
@@ -58,14 +59,6 @@ def reason_for_engine(
     names = [known.__name__ for known in KNOWN]
     if name not in names:
         return f"The engine ran: the fast simulator knows {', '.join(names)}, and this is {name}."
-    if files := edited():
-        why = f"{', '.join(files)} was edited, and only the engine runs the edited code."
-        warnings.warn(
-            f"The engine runs, step by step: {why} Large traffic takes many minutes. "
-            "`python -m minibatch restore` undoes the edits, and keeps a copy.",
-            stacklevel=3,
-        )
-        return f"The engine ran: {why}"
     if type(policy) not in KNOWN:
         return f"The engine ran: this {name} is not the class that the fast simulator knows."
     if functions := [name for kind in (*KNOWN, *PARTS) for name in replaced(kind)]:
@@ -91,6 +84,14 @@ def reason_for_engine(
             "The engine ran: the step time is a function of the plan, and the fast simulator "
             "makes no plans."
         )
+    if files := edited():
+        why = f"{', '.join(files)} was edited, and only the engine runs the edited code."
+        warnings.warn(
+            f"The engine runs, step by step: {why} Large traffic takes many minutes. "
+            "`python -m minibatch restore` undoes the edits, and keeps a copy.",
+            stacklevel=3,
+        )
+        return f"The engine ran: {why}"
     return None
 
 

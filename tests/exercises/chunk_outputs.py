@@ -3,9 +3,9 @@
 import re
 
 import numpy as np
-from kernel_cases import APART, CHUNKS, LONG, LOW, ODD, ROUNDED, case
+from kernel_cases import APART, CHUNKS, LONG, LOW, ODD, RISES, ROUNDED, case
 from kernel_maxima import FROM_0, NO_MAXIMUM, SHARP, TOO_HIGH, TOO_LATE, bad_under, scores_of
-from kernel_outputs import is_like
+from kernel_outputs import PASSED_OVER, is_like
 from kernels import about_another_size
 
 
@@ -65,6 +65,8 @@ def about_a_chunk(name, result):
             "[nothing_is_written_for_an_empty_chunk] You write nothing for an empty chunk (begin "
             "== end): write a maximum below every score, and write zeros."
         )
+    if name == RISES:
+        return PASSED_OVER
     output, highest, total = (array[is_full] for array in got)
     right_output, right_highest, right_total = (array[is_full] for array in right)
     for belief in (lambda begin, end: slice(end - begin), lambda begin, end: slice(end)):
@@ -90,6 +92,11 @@ def about_a_chunk(name, result):
             "[chunk_output_is_divided] You divide a chunk's output: do not divide it yet. The "
             "output of a chunk is the sum of weight * v."
         )
+    if name == LONG and (left := left_out(output[0, 0])):
+        return (
+            f"[small_weights_are_left_out] Your result for chunk 0 leaves out {left:,} tokens with "
+            "small weights. Many small weights have a large sum: add all of them."
+        )
     with np.errstate(invalid="ignore", divide="ignore"):
         quotients = output / total[..., None], right_output / right_total[..., None]
     same_sums = np.allclose(output, right_output, 1e-4, 1e-4)
@@ -103,11 +110,6 @@ def about_a_chunk(name, result):
             "[chunk_has_a_lower_maximum] The sums of a chunk are all too large by the same "
             "factor: the maximum that you subtract must be the highest score of the chunk's own "
             "tokens."
-        )
-    if name == LONG and (left := left_out(output[0, 0])):
-        return (
-            f"[small_weights_are_left_out] Your result for chunk 0 leaves out {left:,} tokens with "
-            "small weights. Many small weights have a large sum: add all of them."
         )
     if name == LONG:
         return (

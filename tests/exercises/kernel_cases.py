@@ -22,11 +22,13 @@ FOUR, POOL = "four KV heads of 48 elements", "heads of 16 elements in a pool of 
 WIDE = "a head of 288 elements in KV blocks of 3 tokens"
 BROAD = "nine KV heads of 168 elements"
 TALL = "a KV block of 107 tokens"  # 107 * (1 / 107) is below 1 in float32 and in float64
-LONG, SCALED, CHUNKS = "a row of 2,100 tokens", "another scale", "a thousand chunks"
+LONG, SCALED, CHUNKS = "2,100 KV blocks of one token", "another scale", "a thousand chunks"
+NARROW = "rows of one and three tokens, of 8 numbers each"  # an odd number of sectors
 LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
 ODD = "nine rows in KV blocks of 13 tokens"
 ROUNDED = "KV blocks of 61 tokens"  # 61 * (1 / 61) is below 1 in float32
 LOW = "all scores near -4,000,000"
+RISES = "scores that rise by 0.00008 at each token"
 STEPS = "scores that fall to -12 in head 0, and rise in steps of 86 and more in head 1"
 APART = STEPS + ", in chunks of one token"
 EMPTY_FIRST = "an empty chunk first in each row"
@@ -39,11 +41,13 @@ ONCE = {  # what only some kernels must get right; run under one schedule
     BROAD: {"lengths": [2], "heads": 9, "kv_heads": 9, "head_dim": 168},
     TALL: {"lengths": [110], "heads": 1, "block_size": 107, "head_dim": 8},
     POOL: {"lengths": [90, 71], "block_size": 2, "heads": 4, "kv_heads": 4, "head_dim": 16},
-    LONG: {"lengths": [2100], "heads": 1},
+    NARROW: {"lengths": [1, 3], "heads": 1, "head_dim": 8},
+    LONG: {"lengths": [2100], "heads": 1, "block_size": 1},
     LONG_FOR_TWO: {"lengths": [2100]},
     ODD: {"lengths": [14, 1, 27, 13, 2, 3, 15, 1, 22], "block_size": 13},
     LOW: {"lengths": [1, 5, 7], "sharpness": 20_000.0, "scores_near": -4e6},
     STEPS: {"lengths": [24]},
+    RISES: {"lengths": [24]},
     APART: {"lengths": [24]},
     TILES: {"lengths": [70], "sharpness": 500.0, "block_size": 128},
     TRIO: {"lengths": [6, 3], "heads": 6, "kv_heads": 2},
@@ -81,6 +85,12 @@ def steps(one, keys):
         one.query[0, head] = np.linalg.lstsq(keys, scores / one.scale, rcond=None)[0]
 
 
+def small_rises(one, keys):
+    """In all heads the maximum rises at each token, by so little that a kernel may pass over it."""
+    scores = 8e-5 * np.arange(len(keys))
+    one.query[0] = np.linalg.lstsq(keys, scores / one.scale, rcond=None)[0]
+
+
 def faint(one, keys):
     """In the last head the first token is far above the others, which count together only."""
     one.query[0, -1] = keys[0] / (keys[0] @ keys[0]) * HIGH / one.scale
@@ -95,6 +105,7 @@ QUERIES = {
     TRIO: no_query,
     STEPS: steps,
     APART: steps,
+    RISES: small_rises,
     LONG: faint,
     LONG_FOR_TWO: faint,
     CHUNKS: faint,

@@ -2,11 +2,15 @@
 gives the very numbers that the kernel gave, and otherwise what was seen."""
 
 import numpy as np
-from kernel_cases import CASES, LONG, LONG_FOR_TWO, ODD, ROUNDED, TILES, case
+from kernel_cases import CASES, LONG, LONG_FOR_TWO, ODD, RISES, ROUNDED, TILES, case
 from kernel_maxima import SHARP, about_no_numbers, scores_of
 from kernels import about_another_size
 
 MANY = "more tokens than threads"
+PASSED_OVER = (
+    "[small_rises_are_lost] Your kernel replaces the maximum, but passes over a small rise: "
+    "multiply the earlier sums by exp(old maximum - new maximum), however small the rise is."
+)
 LANES = np.arange(32)
 STEPS_OF_A_SUM = (16, 8, 4, 2, 1)
 
@@ -26,6 +30,8 @@ def about_the_output(name, result):
         return about_another_size(name) if is_size else about_no_numbers(name, one, got)
     if name == ROUNDED:  # smaller blocks are right
         return about_another_size(name)
+    if name == RISES:  # larger rises are right
+        return PASSED_OVER
     likely = [
         (np.abs(got - output).max(), said)
         for said, output in believed(one)

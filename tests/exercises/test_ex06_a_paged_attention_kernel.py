@@ -16,8 +16,10 @@ from kernel_cases import (
     LONG,
     LONG_FOR_TWO,
     LOW,
+    NARROW,
     ODD,
     POOL,
+    RISES,
     ROUNDED,
     SCALED,
     STEPS,
@@ -75,7 +77,9 @@ def copies(student):
             "expect": {"keys": keys.ravel().tolist()},
         }
 
-    return run_on_cases(student, "copy_keys", launch, once=(POOL, FOUR, WIDE, BROAD, TALL, LONG))
+    return run_on_cases(
+        student, "copy_keys", launch, once=(POOL, FOUR, WIDE, BROAD, TALL, NARROW, LONG)
+    )
 
 
 @pytest.mark.task("6.1", points=1)
@@ -187,7 +191,8 @@ def decoded(student, function, is_group):
         }
 
     once = (LONG_FOR_TWO,) if is_group else (EVEN, TRIO, LONG)
-    return run_on_cases(student, function, launch, (SCALED, ODD, LOW, *once, TILES, STEPS, ROUNDED))
+    cases = (SCALED, ODD, LOW, *once, TILES, STEPS, ROUNDED, RISES)
+    return run_on_cases(student, function, launch, cases)
 
 
 def check_reads(found, arrays=("key_cache", "value_cache"), most=1.1, among=False):
@@ -409,7 +414,7 @@ def decoded_chunks(student):
             "row_of": cut[:, 0].tolist(),
         }
 
-    once = (SCALED, ODD, LOW, TILES, EVEN, TRIO, LONG, STEPS, ROUNDED)
+    once = (SCALED, ODD, LOW, TILES, EVEN, TRIO, LONG, STEPS, ROUNDED, RISES)
     found = run_on_cases(student, "decode_chunk", launch, once)
     return [(*which, one | {"wrong": in_chunks(one["wrong"])}) for *which, one in found]
 

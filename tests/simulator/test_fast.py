@@ -2,6 +2,7 @@
 
 import copy
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -268,10 +269,13 @@ def test_an_edited_file_takes_the_engine(tmp_path, monkeypatch):
         file.write("# mine\n")
     with pytest.warns(UserWarning, match="schedulers/base.py was edited.* takes many minutes"):
         assert "schedulers/base.py was edited" in mb.simulate(mb.Static(2), traffic, 0.1).why
+    with warnings.catch_warnings(action="error"):  # the engine ran for another reason, too
+        assert "function of the plan" in mb.simulate(mb.Static(2), traffic, lambda plan: 0.1).why
+        mb.Fleet(mb.Continuous(2), 0.1, 2, prefix_caching=True).run(traffic)
 
 
 def test_a_probe_in_the_engine_keeps_the_fast_simulator_and_a_new_rule_does_not():
-    """Exercise 4.3 changes what a step records. Lessons 5 to 13 would take many minutes then."""
+    """Exercise 4.3 changes what a step records. Lessons 5 to 14 would take many minutes then."""
     engine = (fast_path.PACKAGE / "engine" / "engine.py").read_text(encoding="utf-8")
     probe = engine.replace("tokens, finished, self.scheduler, now)", "tokens, kv_bytes(1), now)")
     probe = probe.replace("import PrefixIndex\n", "import PrefixIndex\nfrom ..a import kv_bytes\n")

@@ -115,10 +115,11 @@ class Fleet:
         raises."""
         traffic, requests = columns_and_requests(requests)
         policies = [self._policy(number) for number in range(self.num_replicas)]
-        reasons = [reason_for_engine(policy, requests, self.step_time) for policy in policies]
-        why = next(filter(None, reasons), None)
         if self.prefix_caching:
             why = "The engine ran: the fast simulator has no prefix cache."
+        else:
+            reasons = (reason_for_engine(policy, requests, self.step_time) for policy in policies)
+            why = next(filter(None, reasons), None)
         vocab_size = 1 + max((max(r.prompt) for r in requests or ()), default=0)
         limits = max(10_000, longest(traffic)), vocab_size
 

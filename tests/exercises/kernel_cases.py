@@ -19,7 +19,7 @@ CASES = {  # what a kernel must get right, each by the sentence for its place
     "scores 500 times as large": {"lengths": [1, 5, 7], "sharpness": 500.0},
 }
 FOUR, POOL = "four KV heads of 48 elements", "heads of 16 elements in a pool of 83 KV blocks"
-WIDE = "a head of 288 elements in KV blocks of 3 tokens"
+WIDE = "a head of 384 elements in KV blocks of 3 tokens"
 BROAD = "nine KV heads of 168 elements"
 TALL = "a KV block of 107 tokens"  # 107 * (1 / 107) is below 1 in float32 and in float64
 LONG, SCALED, CHUNKS = "2,100 KV blocks of one token", "another scale", "a thousand chunks"
@@ -37,7 +37,7 @@ TRIO = "three query heads for each KV head, and a query of zeros"
 EVEN = "a KV head for each query head"
 ONCE = {  # what only some kernels must get right; run under one schedule
     FOUR: {"lengths": [3, 6], "heads": 4, "kv_heads": 4, "head_dim": 48},
-    WIDE: {"lengths": [5], "heads": 1, "block_size": 3, "head_dim": 288},
+    WIDE: {"lengths": [5], "heads": 1, "block_size": 3, "head_dim": 384},
     BROAD: {"lengths": [2], "heads": 9, "kv_heads": 9, "head_dim": 168},
     TALL: {"lengths": [110], "heads": 1, "block_size": 107, "head_dim": 8},
     POOL: {"lengths": [90, 71], "block_size": 2, "heads": 4, "kv_heads": 4, "head_dim": 16},

@@ -50,17 +50,17 @@ def load_model(
         dtype = DTYPES[dtype]
     if isinstance(name, PreTrainedModel):
         hf = name.to(device=device, dtype=dtype)
-        freeze_imports()
-        return Model(hf, tokenizer, max_model_len=max_model_len)
-    if not isinstance(name, str | os.PathLike | None):
+    elif isinstance(name, str | os.PathLike | None):
+        place = find(str(name or os.environ.get("MINIBATCH_MODEL") or "wayfarer"))
+        device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        hf = read_weights(place, dtype or torch.float32).to(device)
+        tokenizer = tokenizer or read_tokenizer(place)
+    else:
         raise TypeError(
             f"a {type(name).__name__} is not a model; give a hub id, a folder, or a model object "
             "of the transformers library"
         )
-    place = find(str(name or os.environ.get("MINIBATCH_MODEL") or "wayfarer"))
-    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    hf = read_weights(place, dtype or torch.float32).to(device)
-    model = Model(hf, tokenizer or read_tokenizer(place), max_model_len=max_model_len)
+    model = Model(hf, tokenizer, max_model_len=max_model_len)
     freeze_imports()
     return model
 

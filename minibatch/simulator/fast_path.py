@@ -86,9 +86,10 @@ def reason_for_engine(
         )
     if files := edited():
         why = f"{', '.join(files)} was edited, and only the engine runs the edited code."
+        paths = " ".join(f"minibatch/{name}" for name in files)
         warnings.warn(
             f"The engine runs, step by step: {why} Large traffic takes many minutes. "
-            "`python -m minibatch restore` undoes the edits, and keeps a copy.",
+            f"`python -m minibatch restore {paths}` undoes the edits, and keeps a copy.",
             stacklevel=3,
         )
         return f"The engine ran: {why}"
@@ -109,8 +110,9 @@ def fingerprint(name: str) -> str:
 
 
 def without_records(engine: str) -> str:
-    """The engine's text without `_record`, and without the imports that only `_record` needs. It
-    writes the trace, which no result of a simulation depends on, and exercise 4.3 changes it."""
+    """The engine's text without `_record`, and without the imports that only `_record` needs.
+    Exercise 4.3 changes what `_record` writes into the trace. The fast simulator writes no trace,
+    so no edit of `_record` changes what it does."""
     rest = re.sub(r"^    def _record\(.*?(?=^    (?:def|@)|\Z)", "", engine, flags=re.M | re.S)
 
     def used(found: re.Match[str]) -> str:

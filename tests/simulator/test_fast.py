@@ -267,8 +267,12 @@ def test_an_edited_file_takes_the_engine(tmp_path, monkeypatch):
     assert mb.simulate(mb.Static(2), traffic, 0.1).path == "fast"
     with (tmp_path / "schedulers" / "base.py").open("a") as file:
         file.write("# mine\n")
-    with pytest.warns(UserWarning, match="schedulers/base.py was edited.* takes many minutes"):
+    said = "takes many minutes. .* restore minibatch/schedulers/base.py"
+    with pytest.warns(UserWarning, match=said) as one:
         assert "schedulers/base.py was edited" in mb.simulate(mb.Static(2), traffic, 0.1).why
+    with pytest.warns(UserWarning, match=said) as fleet:
+        mb.Fleet(mb.Continuous(2), 0.1, 2).run(traffic)
+    assert {each.filename for each in (*one, *fleet)} == {__file__}  # the caller's line
     with warnings.catch_warnings(action="error"):  # the engine ran for another reason, too
         assert "function of the plan" in mb.simulate(mb.Static(2), traffic, lambda plan: 0.1).why
         mb.Fleet(mb.Continuous(2), 0.1, 2, prefix_caching=True).run(traffic)

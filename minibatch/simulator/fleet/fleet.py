@@ -115,11 +115,10 @@ class Fleet:
         raises."""
         traffic, requests = columns_and_requests(requests)
         policies = [self._policy(number) for number in range(self.num_replicas)]
-        if self.prefix_caching:
-            why = "The engine ran: the fast simulator has no prefix cache."
-        else:
-            reasons = (reason_for_engine(policy, requests, self.step_time) for policy in policies)
-            why = next(filter(None, reasons), None)
+        cached = "The engine ran: the fast simulator has no prefix cache."
+        why = cached if self.prefix_caching else None
+        for policy in policies:
+            why = why or reason_for_engine(policy, requests, self.step_time)
         vocab_size = 1 + max((max(r.prompt) for r in requests or ()), default=0)
         limits = max(10_000, longest(traffic)), vocab_size
 

@@ -26,6 +26,7 @@ LONG, SCALED, CHUNKS = "2,100 KV blocks of one token", "another scale", "a thous
 NARROW = "rows of one and three tokens, of 8 numbers each"  # an odd number of sectors
 LONG_FOR_TWO = "a row of 2,100 tokens for two heads"
 ODD = "nine rows in KV blocks of 13 tokens"
+HUGE = "520 tokens in a KV block of 600"
 ROUNDED = "KV blocks of 61 tokens"  # 61 * (1 / 61) is below 1 in float32
 LOW = "all scores near -4,000,000"
 RISES = "scores that rise by 0.00008 at each token"
@@ -54,10 +55,11 @@ ONCE = {  # what only some kernels must get right; run under one schedule
     EMPTY_FIRST: {"lengths": [5, 4]},
     SCALED: {"lengths": [6, 3], "scale": 0.3},
     ROUNDED: {"lengths": [62], "block_size": 61},
+    HUGE: {"lengths": [520], "block_size": 600},
     EVEN: {"lengths": [6, 3], "heads": 3, "kv_heads": 3},
     CHUNKS: {"lengths": [1097, 3], "heads": 1},
 }
-COSTLY = {LONG, LONG_FOR_TWO, CHUNKS}  # seconds each: left out once a case has failed
+COSTLY = {LONG, LONG_FOR_TWO, HUGE, CHUNKS}  # seconds each: left out once a case has failed
 HIGH = 12.0  # of `faint`, the score of the first token; that of the others is 0 on average
 
 

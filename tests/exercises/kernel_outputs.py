@@ -2,7 +2,7 @@
 gives the very numbers that the kernel gave, and otherwise what was seen."""
 
 import numpy as np
-from kernel_cases import CASES, LONG, LONG_FOR_TWO, ODD, RISES, ROUNDED, TILES, case
+from kernel_cases import CASES, HUGE, LONG, LONG_FOR_TWO, ODD, RISES, ROUNDED, TILES, case
 from kernel_maxima import SHARP, about_no_numbers, scores_of
 from kernels import about_another_size
 
@@ -26,9 +26,9 @@ def about_the_output(name, result):
                 f"[output_is_never_written] Your kernel does not write {never:,} elements of "
                 "`output`: a row has 32 elements for each query head."
             )
-        is_size = name in (ODD, ROUNDED)
+        is_size = name in (ODD, ROUNDED, HUGE)
         return about_another_size(name) if is_size else about_no_numbers(name, one, got)
-    if name == ROUNDED:  # smaller blocks are right
+    if name in (ROUNDED, HUGE):  # smaller blocks are right
         return about_another_size(name)
     if name == RISES:  # larger rises are right
         return PASSED_OVER

@@ -13,6 +13,7 @@ from kernel_cases import (
     EMPTY_FIRST,
     EVEN,
     FOUR,
+    HUGE,
     LONG,
     LONG_FOR_TWO,
     LOW,
@@ -191,7 +192,7 @@ def decoded(student, function, is_group):
         }
 
     once = (LONG_FOR_TWO,) if is_group else (EVEN, TRIO, LONG)
-    cases = (SCALED, ODD, LOW, *once, TILES, STEPS, ROUNDED, RISES)
+    cases = (SCALED, ODD, LOW, *once, TILES, STEPS, ROUNDED, RISES, HUGE)
     return run_on_cases(student, function, launch, cases)
 
 
